@@ -1,25 +1,25 @@
 """Play episodes: ask models for plans, run the plans in the sandbox, and record every step.
 
-An episode is one attempt at one task. A planning method (a strategy) decides what to ask the models and which code to
-run. Everything that happens is written to a journal, so an interrupted run can be resumed.
+An episode is one attempt at one task. A planning method (a strategy) decides which questions models are asked and which
+code is run. Everything that happens is written to a journal, so an interrupted run can be resumed.
 
 Protocols that you can implement yourself
 
-- ``journal``: the protocol ``Journal``, which stores the events of an episode, and spans, which record parts of an
+- ``journal``: the protocol ``Journal``, which stores the events of an episode; and spans, which record parts of an
   episode, such as subtasks, goals or branches.
 - ``memory``: the protocol ``Memory``, which provides knowledge about a task.
-- ``budget``: the limits of a run, and the protocol ``Ledger``, which counts what the run has spent.
+- ``budget``: the limits of a run, and the protocol ``Ledger``, which records the run's spending.
 - ``models``: the protocol ``Model``, and models whose replies come from servers, recordings, people or scripts.
 - ``strategies``: the protocol ``Strategy``, and the methods that come with planbook. ``strategies.base`` plays an
   episode with a method. ``strategies.automanual`` also asks for conclusions from an episode.
 
 Playing an episode
 
-- ``episode``: what a method can do in an episode, such as asking for a plan and running it.
+- ``episode``: the class ``Episode``, with which a method asks for plans and runs them.
 - ``frames``: the namespaces in which plan code runs.
 - ``agent``: the environment's actions and queries, as functions for plans and as documentation for prompts.
 - ``dry_runs``: before a plan runs, check it against the preconditions of its actions.
-- ``feedback``: reports to the planner on what a piece of plan code did.
+- ``feedback``: reports to the planner on the effects of a piece of plan code.
 
 Asking models
 
@@ -53,8 +53,8 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
         TASK as TASK,
         action_docs as action_docs,
         format_call as format_call,
-        function_heads as function_heads,
         function_signatures as function_signatures,
+        function_stubs as function_stubs,
         functions_to_check as functions_to_check,
         plan_attributes as plan_attributes,
         plan_task as plan_task,
@@ -114,7 +114,7 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
         Payload as Payload,
         RecordedSpan as RecordedSpan,
         Span as Span,
-        Spans as Spans,
+        SpanReader as SpanReader,
         spans_in as spans_in,
     )
     from planbook.planner.memory import (

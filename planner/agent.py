@@ -20,7 +20,7 @@ AGENT = "agent"
 TASK = "task"
 """The variable in plan code that holds the task."""
 CallFunction = Callable[Concatenate[ActionSpec, ...], JsonValue]
-"""Carries out one call that plan code makes. Returns the value that the plan receives."""
+"""Carries out one call in plan code. Returns the value that the plan receives."""
 
 
 def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]:
@@ -31,7 +31,7 @@ def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]
 
 
 def plan_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
-    """Return the value of ``task`` in plan code. ``observation`` is the one that the reset returned."""
+    """Return the value of ``task`` in plan code. ``observation`` is the one returned by the reset."""
     fields = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     return {**fields, "observation": observation.text}
 
@@ -112,14 +112,14 @@ def action_docs(environment: type[Environment], options: BaseModel | None = None
     )
 
 
-def function_heads(code: str) -> str:
-    """Return the signatures and docstrings of the functions that the code defines.
+def function_stubs(code: str) -> str:
+    """Return the code with only the signature and docstring of each function.
 
-    If the code does anything besides defining functions, return all of the code.
+    If the code does anything besides defining functions, return it unchanged.
     """
     statements = parse_source(code).body
     functions = [statement for statement in statements if isinstance(statement, ast.FunctionDef)]
-    return "\n\n".join(map(_function_head, functions)) if len(functions) == len(statements) else code.strip()
+    return "\n\n".join(map(_function_stub, functions)) if len(functions) == len(statements) else code.strip()
 
 
 def function_signatures(code: str, names: Collection[str]) -> list[str]:
@@ -128,11 +128,11 @@ def function_signatures(code: str, names: Collection[str]) -> list[str]:
     return [f"{function.name}({ast.unparse(function.args)})" for function in functions if function.name in names]
 
 
-def _function_head(function: ast.FunctionDef) -> str:
+def _function_stub(function: ast.FunctionDef) -> str:
     docstring = " ".join((ast.get_docstring(function) or "").split())
     body: list[ast.stmt] = [ast.Expr(ast.Constant(value)) for value in (docstring, ...) if value]
-    head = ast.FunctionDef(function.name, function.args, body, [], function.returns)
-    return ast.unparse(ast.fix_missing_locations(head))
+    stub = ast.FunctionDef(function.name, function.args, body, [], function.returns)
+    return ast.unparse(ast.fix_missing_locations(stub))
 
 
 def action_docs_of(environment: Environment) -> ActionDocs:

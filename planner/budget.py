@@ -1,6 +1,6 @@
 """The budget of a run: limits on its calls, tokens, money, actions and seconds.
 
-A meter enforces the budget and counts what the run spends. Before each model call, it reserves the highest possible
+A meter enforces the budget and counts the run's spending. Before each model call, it reserves the highest possible
 cost of the call in a ledger, which all processes of the run share. Every cost can be computed from a recorded event, so
 the amount spent can always be recomputed from the journal.
 """
@@ -36,18 +36,18 @@ class Amount:
 AllowsCall = Callable[[Amount, Amount], bool]
 """A function that returns True if a call may begin.
 
-It takes two amounts: what the run has spent so far, and what the calls in progress have reserved.
+It takes two amounts: the run's spending so far, and the reservations of the calls in progress.
 """
 
 
 class Ledger(Protocol):
-    """Records what a run has spent and what its calls in progress have reserved.
+    """Records the spending of a run, and the reservations of its calls in progress.
 
     All threads of the run share it. If it is in the run's store, all processes of the run share it, too.
     """
 
     def reserve(self, key: str, amount: Amount, allows: AllowsCall) -> bool:
-        """Reserve an amount for the call ``key`` if ``allows`` returns True. Return what ``allows`` returned.
+        """Reserve an amount for the call ``key`` if ``allows`` returns True. Return the value from ``allows``.
 
         The check and the reservation are one atomic step: no other call can reserve anything between them.
         """
@@ -86,7 +86,7 @@ class Budget(Record):
 
 
 class Spending(Record):
-    """What a run, or a part of it, has spent. ``+`` adds two spendings.
+    """The spending of a run, or of a part of it. ``+`` adds two spendings.
 
     ``prompt``, ``cached`` and ``completion`` are numbers of tokens; ``cached`` tokens are included in ``prompt``.
     ``estimated`` is True if some token counts are estimates. ``money`` is None if a price is unknown.
@@ -96,7 +96,7 @@ class Spending(Record):
     calls: int = 0
     replayed: int = 0
     reworded: int = 0
-    """Number of recorded replies that were used for a prompt with the same data in different words."""
+    """Number of recorded replies that were used for prompts with the same data in different words."""
     shortened: int = 0
     """Number of calls whose prompt was cut to fit the context."""
     stopped: int = 0
@@ -125,10 +125,10 @@ class Spending(Record):
 
 
 class Meter:
-    """Counts what all threads of a run spend, and enforces the budget.
+    """Counts the spending of all threads of a run, and enforces the budget.
 
     ``price`` takes the name of a model and its reply. It returns the cost in dollars, or None if the model's price is
-    unknown. ``spent`` is what earlier invocations of a resumed run have spent. The ``ledger`` is required if the budget
+    unknown. ``spent`` is the spending of a resumed run's earlier invocations. The ``ledger`` is required if the budget
     limits calls, tokens, money or actions.
 
     Calls, tokens and money never exceed the budget, because the highest possible cost of each call is reserved before
@@ -144,20 +144,20 @@ class Meter:
         ledger: Ledger | None = None,
     ) -> None:
         self.budget, self._price = budget or Budget(), price
-        self._earlier, self._own = spent or Spending(), Spending()
-        self._lock, self._seconds = threading.Lock(), self._earlier.seconds
+        self._spent_earlier, self._spent_here = spent or Spending(), Spending()
+        self._lock, self._seconds = threading.Lock(), self._spent_earlier.seconds
         self._started_at: float | None = time.monotonic()
         self._shared_ledger = ledger
         self._thread_state = threading.local()
         self._formulating = False
-        self._actions = 0
+        self._reported_actions = 0
         """Number of actions of all processes, as the ledger last reported it."""
 
     @property
     def spent(self) -> Spending:
-        """What the run has spent so far, including earlier invocations."""
+        """The spending of the run so far, including earlier invocations."""
         with self._lock:
-            return (self._earlier + self._own).model_copy(update={"seconds": self._elapsed()})
+            return (self._spent_earlier + self._spent_here).model_copy(update={"seconds": self._elapsed()})
 
     def stop_clock(self) -> None:
         """Stop counting seconds while the run is paused."""
@@ -241,13 +241,14 @@ class Meter:
 
     def _check_call(self, call: Amount, spent: Amount) -> None:
         for name in ("calls", "tokens", "money"):
-            before, cost, limit = getattr(spent, name), getattr(call, name), getattr(self.budget, name)
-            self._check_limit(name, before)
-            if limit is not None and before + cost > (available := limit - self._manual_share(name)):
+            spent_so_far, cost, limit = getattr(spent, name), getattr(call, name), getattr(self.budget, name)
+            self._check_limit(name, spent_so_far)
+            if limit is not None and spent_so_far + cost > (available := limit - self._manual_share(name)):
+                left = _format_number(name, available - spent_so_far)
                 raise BudgetEnded(
-                    f"the budget of {_format_amount(name, limit)} has {_format_number(name, available - before)} left, "
+                    f"the budget of {_format_amount(name, limit)} has {left} left, "
                     f"and the next call may take {_format_number(name, cost)}{self._manual_note(name)}",
-                    self._suggest_limit(name, before + cost),
+                    self._suggest_limit(name, spent_so_far + cost),
                 )
 
     def _manual_share(self, name: str) -> float:
@@ -261,8 +262,8 @@ class Meter:
     def before_action(self) -> None:
         """Raise BudgetEnded if the budget allows no further action."""
         with self._lock:
-            actions = self._earlier.actions + self._own.actions
-        self._check_limit("actions", max(actions, self._actions))
+            actions = self._spent_earlier.actions + self._spent_here.actions
+        self._check_limit("actions", max(actions, self._reported_actions))
         self.check_time()
 
     def count(self, kind: EventKind, body: Body) -> None:
@@ -271,22 +272,22 @@ class Meter:
         if cost is None:
             return
         with self._lock:
-            self._own = self._own + cost
+            self._spent_here = self._spent_here + cost
         if cost.calls and self._limits_calls:
             self._ledger.settle(current_question().place, amount_of(cost))
         if cost.actions and self.budget.actions is not None:
-            self._actions = self._ledger.count_actions(cost.actions)
+            self._reported_actions = self._ledger.count_actions(cost.actions)
 
     @property
     def spent_here(self) -> Spending:
-        """What this process has spent since the meter was made or ``recount`` was last called."""
+        """The spending of this process since the meter was made or ``recount`` was last called."""
         with self._lock:
-            return self._own
+            return self._spent_here
 
     def recount(self, spent: Spending) -> None:
-        """Replace the amount that the run has spent so far with ``spent``. The clock is not changed."""
+        """Replace the spending of the run so far with ``spent``. The clock is not changed."""
         with self._lock:
-            self._earlier, self._own = spent, Spending()
+            self._spent_earlier, self._spent_here = spent, Spending()
 
     def _elapsed(self) -> float:
         return self._seconds + (0.0 if self._started_at is None else time.monotonic() - self._started_at)
@@ -298,15 +299,16 @@ class Meter:
             message = f"the budget of {_format_amount(name, limit)} is used up{self._manual_note(name)}{spent}"
             raise BudgetEnded(message, self._suggest_limit(name, amount, limit or 1))
 
-    def _suggest_limit(self, name: str, spent: float, more: float = 0) -> str:
+    def _suggest_limit(self, name: str, spent: float, headroom: float = 0) -> str:
         """Return a larger limit with which to continue, such as ``calls=120``.
 
-        ``more`` is an amount that the run is likely to spend next. The new limit is at least twice the old one, and at
-        least the amount spent plus ``more``. What it leaves after the manual's share is at least the amount spent plus
-        half of ``more``.
+        ``headroom`` is an amount that the run is likely to spend next. The new limit is at least twice the old one, and
+        at least the amount spent plus ``headroom``. Without the manual's share, it is at least the amount spent plus
+        half of ``headroom``.
         """
         share = self.budget.formulator or 0
-        return _budget_option(name, max(2 * getattr(self.budget, name), spent + more, (spent + more / 2) / (1 - share)))
+        limits = 2 * getattr(self.budget, name), spent + headroom, (spent + headroom / 2) / (1 - share)
+        return _budget_option(name, max(limits))
 
 
 def _budget_option(name: str, limit: float) -> str:

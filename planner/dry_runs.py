@@ -1,7 +1,7 @@
 """Dry runs: check the actions of a plan against their declared preconditions, before any action is taken.
 
-The sandbox's dry run walks through the code of a plan without running it. This module tells it what is known about the
-environment's state, and what each action would change.
+The sandbox's dry run walks through the code of a plan without running it. This module tells it the known facts
+about the environment's state, and how each action would change them.
 """
 
 import inspect
@@ -30,23 +30,23 @@ _SIMPLE_TYPES: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, f
 
 @dataclass(frozen=True)
 class KnownState:
-    """What is known about the environment's state, in the form that the sandbox's dry run needs.
+    """The known facts about the environment's state, in the form that the sandbox's dry run needs.
 
-    ``declared`` are the preconditions and effects that the environment declares. ``specs`` maps the name of each action
-    to its description. ``beliefs`` holds the values that each fact about the state may have.
+    ``preconditions`` also holds the effects that the environment declares. ``specs`` maps the name of each action to
+    its description. ``beliefs`` holds the values that each fact about the state may have.
     """
 
-    declared: Preconditions = field(compare=False)
+    preconditions: Preconditions = field(compare=False)
     specs: Mapping[str, ActionSpec] = field(compare=False)
     beliefs: Beliefs
 
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> "tuple[KnownState, Impossible | None]":
-        """Return the state after a call of the function ``path``, and why the call must fail (None if it may succeed).
+        """Return the known state after a call of ``path``, and the reason why it must fail (None if it may succeed).
 
         A query changes nothing. An action without a contract, or a function that does not belong to ``agent``, may
-        have changed anything.
+        change anything.
         """
         owner, _, name = path.rpartition(".")
         if owner != AGENT:
@@ -56,24 +56,24 @@ class KnownState:
         arguments = _arguments(self.specs[name], args, kwargs)
         if arguments is None:
             return self, None
-        contract = self.declared.contract(name, arguments)
+        contract = self.preconditions.contract(name, arguments)
         if contract is None:
             return self.after_unknown_actions(), None
-        after, refusal = self.beliefs.after(contract)
+        beliefs, refusal = self.beliefs.after(contract)
         impossible = Impossible(str(Action(name, tuple(arguments))), refusal) if refusal else None
-        return replace(self, beliefs=after), impossible
+        return replace(self, beliefs=beliefs), impossible
 
     def merged_with(self, other: "KnownState") -> "KnownState":
-        """Return what is known when the actual state may be this one or ``other``."""
+        """Return the facts that hold if either this state or ``other`` may be the actual one."""
         return replace(self, beliefs=self.beliefs.merged_with(other.beliefs))
 
     def after_unknown_actions(self) -> "KnownState":
-        """Return the known state after actions with unknown effects: nothing is known about any fact."""
+        """Return the state after actions with unknown effects: nothing is known about any fact."""
         return replace(self, beliefs=Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
         """Return the value of an attribute of ``agent`` if only one value is possible, otherwise UNKNOWN."""
-        fact = self.declared.attributes.get(path.rpartition(".")[2])
+        fact = self.preconditions.attributes.get(path.rpartition(".")[2])
         values = self.beliefs.values(fact) if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN
 
@@ -97,9 +97,9 @@ def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
     return value if fits else UNKNOWN_ARGUMENT  # type: ignore[return-value]
 
 
-def known_after(environment: Environment, declared: Preconditions, steps: Iterable[Step]) -> KnownState:
-    """Return what is known about the environment's state after these steps. Undone and refused steps are skipped."""
-    known = KnownState(declared, environment.offer.actions, Beliefs.at_start(declared))
+def known_after(environment: Environment, preconditions: Preconditions, steps: Iterable[Step]) -> KnownState:
+    """Return the known state of the environment after these steps. Undone and refused steps are skipped."""
+    known = KnownState(preconditions, environment.offer.actions, Beliefs.at_start(preconditions))
     for step in steps:
         if not step.undone and step.observation.accepted:
             known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {})
@@ -127,16 +127,16 @@ def make_dry_run(
     errors of the environment.
     """
     with environment_errors(except_for=MissingRequirement):
-        declared = environment.preconditions(task, environment.options)
+        preconditions = environment.preconditions(task, environment.options)
 
     @environment_errors()  # the preconditions may be functions of the environment
     def find_faults(code: str) -> list[Fault]:
-        if declared is None:
+        if preconditions is None:
             return []
         result = dry_run(
             code,
             functions,
-            known_after(environment, declared, steps()),
+            known_after(environment, preconditions, steps()),
             attributes=plan_attributes(type(environment)),
             values={TASK: plan_task},
             helpers=[environment.helpers, helpers],

@@ -1,4 +1,4 @@
-"""An episode of a task, and what a planning method can do in it: ask for plans, run them, return to checkpoints."""
+"""An episode of a task, in which a planning method asks for plans, runs them, and returns to checkpoints."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ from planbook.planner.prompts import Question
 from planbook.planner.replies import as_plan
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.streaming import PlanResult, RecordPiece, StreamingPlan, stream_feedback
+from planbook.planner.streaming import PlanReader, PlanResult, RecordPiece, stream_feedback
 from planbook.planner.types import (
     OBSERVATION,
     Cell,
@@ -69,9 +69,12 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
         task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``task_changes`` maps fields of the task, such as the goal, to values that the environment does not see."""
+        """``guard`` is called before each action, and may raise EpisodeStopped or BudgetEnded.
+
+        ``task_changes`` maps fields of the task, such as the goal, to values that the environment does not see.
+        """
         self.environment, self.settings, self.path = environment, settings, path
-        self._own_task, self._task_changes = task, dict(task_changes or {})
+        self._original_task, self._task_changes = task, dict(task_changes or {})
         self.task = task.model_copy(update=self._task_changes)
         environment.sandbox = sandbox
         self.observation = Observation("")
@@ -81,7 +84,7 @@ class Episode:
         self.whole_plans = False
         """True if each plan is meant to do the whole task, so that a plan that does not counts as an error."""
         self.cells: list[Cell] = []
-        self.actions, self._answers, self._actions_used_up, self.refused_plans = 0, 0, False, 0
+        self.actions, self._answer_count, self._actions_used_up, self.refused_plans = 0, 0, False, 0
         self._earlier_judgement: Judgement | None = None
         self._best_counts = True
         self._memory, self._guard = memory or NoMemory(), guard
@@ -90,7 +93,7 @@ class Episode:
         actions = plan_functions(environment.offer, self._act, self._query)
         self._frames = Frames(sandbox, environment, settings.limits, actions, guard)
 
-    # What planning methods can do.
+    # For planning methods.
 
     def begin(self) -> Observation:
         """Reset the environment and return the first observation. In some environments, the reset defines the goal.
@@ -99,11 +102,11 @@ class Episode:
         over before the first action.
         """
         with environment_errors(except_for=MissingRequirement):
-            self.observation = self.environment.reset(self._own_task)
-        self._own_task = self.environment.task or self._own_task
-        self.task = self._own_task.model_copy(update=self._task_changes)
-        if self.task.goal != self._own_task.goal:
-            text = self.observation.text.replace(self._own_task.goal, self.task.goal)
+            self.observation = self.environment.reset(self._original_task)
+        self._original_task = self.environment.task or self._original_task
+        self.task = self._original_task.model_copy(update=self._task_changes)
+        if self.task.goal != self._original_task.goal:
+            text = self.observation.text.replace(self._original_task.goal, self.task.goal)
             self.observation = replace(self.observation, text=text)
         observation = OBSERVATION.dump_python(self.observation, mode="json")
         self._round.record("task", task=self.task.model_dump(mode="json"), observation=observation)
@@ -114,8 +117,8 @@ class Episode:
     def new_round(self, *, best_counts: bool = True) -> Observation:
         """Reset the environment and begin a new round in a fresh namespace.
 
-        Actions of earlier rounds still count towards the limit. The verdict on the episode is that of the best round
-        or, if ``best_counts`` is False, of the last round with an action.
+        Actions of earlier rounds still count towards the limit. The verdict on the episode comes from the best round
+        or, if ``best_counts`` is False, from the last round with an action.
         """
         self._earlier_judgement, self._best_counts = self._judgement(), best_counts
         self.close()
@@ -155,7 +158,7 @@ class Episode:
             raise self.no_plan(role, str(unusable)) from unusable
 
     def no_plan(self, source: str, problem: str) -> NoPlan:
-        """Record a cell whose feedback has the kind PARSE, since no code can be run. Return the error to raise."""
+        """Record a cell with feedback of the kind PARSE, since no code can be run. Return the error to raise."""
         self._close_cell(self._innermost(), "", source, Thought(), reply_feedback(problem, self.environment))
         return NoPlan(problem)
 
@@ -165,7 +168,7 @@ class Episode:
         """Check code and run it as a cell in the innermost frame. Raises EpisodeOver if the episode ends meanwhile.
 
         ``source`` names the origin of the code, and ``thought`` is the text that came with it. A cell that tries to
-        take more than ``actions`` actions is ended, and what it defined is forgotten.
+        take more than ``actions`` actions is ended, and its definitions are forgotten.
         """
         frame, thought = self._innermost(), thought or Thought()
         frame.begin_cell(actions, len(self.steps))
@@ -192,14 +195,14 @@ class Episode:
         """Ask a model for a plan and run it, like ``ask`` and ``run``. Return the feedback and the conversation.
 
         With ``settings.stream``, each statement runs as soon as it has arrived, and the reply is stopped after a
-        statement that fails, is refused or ends the cell. If code follows that statement in the reply, a note in the
+        statement that fails, is refused or ends the cell. If the reply has code after that statement, a note in the
         returned conversation says that this code was not run.
         """
         frame = self._innermost()
         frame.begin_cell(actions, len(self.steps))
 
-        def new_reader(record: RecordPiece) -> StreamingPlan:
-            return StreamingPlan(frame, role, record, needs_whole_reply=not self.settings.stream)
+        def new_reader(record: RecordPiece) -> PlanReader:
+            return PlanReader(frame, role, record, needs_whole_reply=not self.settings.stream)
 
         try:
             answer = frame.scope.stream(role, prompt, new_reader, history=history, sample=sample, **variables)
@@ -227,8 +230,8 @@ class Episode:
     ) -> Iterator[Frame]:
         """Open a frame: a namespace for the cells that are run inside the ``with`` block.
 
-        The cells can use the actions, the functions, and what the code of ``helpers`` defines. A function that is named
-        like an action, such as ``agent.open``, replaces the action, and the frame then has no dry run. ``task``
+        The cells can use the actions, the functions, and the definitions in ``helpers``. A function that is named like
+        an action, such as ``agent.open``, replaces the action, and the frame then has no dry run. ``task``
         overrides fields of the plan's ``task``. With ``dry_run``, or if the settings demand it, cells with an action
         that cannot succeed are refused.
         """
@@ -253,7 +256,7 @@ class Episode:
         Raises WrongMark if the mark belongs to another frame, or if an earlier rewind has removed the mark.
         """
         self._innermost().return_to(mark)
-        return self.restore(mark.environment, mark.steps)
+        return self.restore(mark.snapshot, mark.step_count)
 
     def restore(self, snapshot: Snapshot, steps: int) -> Observation:
         """Restore only the environment, from a snapshot made after ``steps`` steps. Mark later steps as undone."""
@@ -284,10 +287,14 @@ class Episode:
         return current if self.steps else self._earlier_judgement
 
     def ending(self, no_plan: str = "") -> Ending:
-        """Return the ending for the current state. ``no_plan`` is the reason if no plan was usable, otherwise empty."""
-        used_up, incomplete = self._actions_used_up, self._incomplete_plans if self.whole_plans else 0
-        judgement = self._judgement()
-        ending = judgement.ending(self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete, no_plan=no_plan)
+        """Return the ending for the current state. ``no_plan`` says why no plan was usable, or is empty if one was."""
+        ending = self._judgement().ending(
+            self.feedbacks,
+            self.actions,
+            used_up=self._actions_used_up,
+            incomplete_plans=self._incomplete_plans if self.whole_plans else 0,
+            no_plan=no_plan,
+        )
         if not no_plan and ending.outcome is Outcome.FAILURE and self.refused_plans == MAX_REFUSED:
             return ending.model_copy(update={"message": f"{MAX_REFUSED} plans in a row did not pass the check"})
         return ending
@@ -295,7 +302,7 @@ class Episode:
     @property
     def actions_left(self) -> int:
         """The number of actions that are left. Answers do not count."""
-        return max(0, self.settings.actions - self.actions + self._answers)
+        return max(0, self.settings.actions - self.actions + self._answer_count)
 
     def claim(self, done: bool | None, by: str) -> None:
         """Record the method's opinion on whether the whole task is done. None withdraws an earlier claim.
@@ -322,7 +329,7 @@ class Episode:
         """Close all open frames."""
         self._frames.close_all()
 
-    # What plan code calls.
+    # For plan code.
 
     def _act(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         action = spec.bind(*args, **kwargs)
@@ -337,7 +344,7 @@ class Episode:
             observation = self.environment.act(action)
         step = Step(
             scope=frame.path,
-            cell=frame.cells,
+            cell=frame.cell_count,
             line=frame.session.line,
             action=action,
             observation=observation,
@@ -345,7 +352,7 @@ class Episode:
         )
         self._round.record("act", **step.model_dump(mode="json", exclude={"undone"}))
         self.steps.append(step)
-        self.actions, self._answers = self.actions + 1, self._answers + is_answer
+        self.actions, self._answer_count = self.actions + 1, self._answer_count + is_answer
         if self.environment.ended:
             raise RoundOver("The environment's episode is over.")
         return plan_value(observation)
@@ -362,38 +369,42 @@ class Episode:
         return self._frames.innermost or self._open_frame(self._round, {}, "", {}, self.settings.dry_run)
 
     def _open_frame(
-        self, scope: Scope, functions: Functions, helpers: str, changes: Mapping[str, JsonValue], dry_run: bool
+        self, scope: Scope, functions: Functions, helpers: str, overrides: Mapping[str, JsonValue], dry_run: bool
     ) -> Frame:
-        task = {**plan_task(self.task, self.observation), **changes}
+        task = {**plan_task(self.task, self.observation), **overrides}
         seed = f"{self.settings.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         frame = self._frames.open(scope, task, seed, functions, helpers)
         if dry_run and not any(name.startswith(f"{AGENT}.") for name in functions):
             from planbook.planner.dry_runs import make_dry_run  # loaded only if needed, since few runs use it
 
-            create = partial(make_dry_run, self.environment, self._own_task, frame.functions, task, helpers=helpers)
+            create = partial(
+                make_dry_run, self.environment, self._original_task, frame.functions, task, helpers=helpers
+            )
             frame.dry_run = create(lambda: self.steps[: frame.first_step], executed_code=frame.executed_code)
         return frame
 
     def _steps_of_cell(self, frame: Frame) -> CellSteps:
-        """Return the steps of the running cell, including steps in frames that the cell opened."""
+        """Return the steps of the running cell, including those in frames that the cell has opened."""
         earlier = islice(reversed(self.steps), len(self.steps) - frame.first_step, None)
         previous = next((step.observation for step in earlier if not step.undone), self.observation)
         return CellSteps(self.environment, self.steps[frame.first_step :], previous)
 
     def _end_cell(
-        self, frame: Frame, code: str, source: str, thought: Thought, over: CellOver | EpisodeOver
+        self, frame: Frame, code: str, source: str, thought: Thought, cause: CellOver | EpisodeOver
     ) -> Feedback:
-        """Close a cell that ``over`` has ended early. If ``over`` is an EpisodeOver, it is raised again."""
-        feedback = end_feedback(over, frame.session.output, self._steps_of_cell(frame))
+        """Close a cell that ``cause`` has ended early. If ``cause`` is an EpisodeOver, it is raised again."""
+        feedback = end_feedback(cause, frame.session.output, self._steps_of_cell(frame))
         self._close_cell(frame, code, source, thought, feedback)
-        if isinstance(over, EpisodeOver):
-            raise over
+        if isinstance(cause, EpisodeOver):
+            raise cause
         return feedback
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
-        cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)
+        cell = Cell(
+            scope=frame.path, number=frame.cell_count, source=source, code=code, thought=thought, feedback=feedback
+        )
         self._round.record("cell", **cell.model_dump(mode="json"))
-        frame.cells += 1
+        frame.cell_count += 1
         self.cells.append(cell)
         if self.refused_plans < MAX_REFUSED:  # otherwise a nested plan has already raised the error
             self.refused_plans = self.refused_plans + 1 if feedback.kind is FeedbackKind.CHECK else 0

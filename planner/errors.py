@@ -62,7 +62,7 @@ class GraphError(PlannerError):
 
 
 class BadGraphFile(GraphError):
-    """A graph file with faults. The message lists all of them, each on its own line."""
+    """A graph file with faults. The message lists them, one on each line."""
 
 
 class UnusableReply(PlannerError):

@@ -1,4 +1,4 @@
-"""The feedback on a cell: a report for the planner on what its plan code did.
+"""The feedback on a cell: a report for the planner on the effects of its plan code.
 
 A cell is a piece of plan code that is run as a unit. Feedback has the same format for all methods and environments.
 """
@@ -14,7 +14,7 @@ from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
 LAST_OBSERVATION = "Current observation:\n"
-"""Heads the full text of the last observation, which follows if the report shows only the observation's short form."""
+"""Heading of the last observation's full text, which is added if the report shows only its short form."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class CellSteps:
         """The short form of the observation after each step, as the environment describes it."""
         previous = [self.previous, *(step.observation for step in self.steps)]
         pairs = zip(self.steps, previous, strict=False)
-        return [self.environment.brief(step.observation, observation) for step, observation in pairs]
+        return [self.environment.brief(step.observation, before) for step, before in pairs]
 
     def report(self, output: str) -> RenderedText:
-        """Return a line for each action, with the short form of its observation, and then what the code printed."""
+        """Return a line for each action, with the short form of its observation, and then the printed output."""
         actions = [
             f"{number}. {format_call(step.action)} -> {brief}"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
@@ -70,9 +70,9 @@ class CellSteps:
 
 def check_feedback(faults: Sequence[Fault], environment: Environment) -> Feedback:
     """Return the feedback for code that was refused before it ran."""
-    listed = "\n".join(str(fault) for fault in faults)
+    fault_lines = "\n".join(str(fault) for fault in faults)
     text = RenderedText.of(
-        f"The code was not run. Correct this first:\n{listed}\n{_state(environment)}", faults, environment.state()
+        f"The code was not run. Correct this first:\n{fault_lines}\n{_state(environment)}", faults, environment.state()
     )
     return Feedback(kind=FeedbackKind.CHECK, text=text, line=faults[0].line, faults=tuple(faults))
 
@@ -86,44 +86,44 @@ def reply_feedback(problem: str, environment: Environment) -> Feedback:
 
 def part_feedback(result: CellResult, faults: Sequence[Fault], last_run_line: int, steps: CellSteps) -> Feedback:
     """Return the feedback for code that ran up to ``last_run_line``. The code after that line was refused."""
-    listed = "\n".join(str(fault) for fault in faults)
-    ending = f"The code ran up to line {last_run_line}; the rest was not run. Correct this first:\n{listed}"
-    return _feedback(FeedbackKind.CHECK, ending, result.output, steps, faults)
+    fault_lines = "\n".join(str(fault) for fault in faults)
+    status = f"The code ran up to line {last_run_line}; the rest was not run. Correct this first:\n{fault_lines}"
+    return _feedback(FeedbackKind.CHECK, status, result.output, steps, faults)
 
 
 def cut_feedback(result: CellResult, last_run_line: int, steps: CellSteps) -> Feedback:
     """Return the feedback for code that is incomplete because the reply broke off within it."""
-    ending = _unfinished(f"The reply broke off. Its code ran up to line {last_run_line}", steps.environment)
-    return _feedback(FeedbackKind.UNFINISHED, ending, result.output, steps)
+    status = _unfinished_status(f"The reply broke off. Its code ran up to line {last_run_line}", steps.environment)
+    return _feedback(FeedbackKind.UNFINISHED, status, result.output, steps)
 
 
 def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
     """Return the feedback for code that ran to its end or ended in an error."""
     if (fault := result.fault) is None:
-        ended = _unfinished("The code ran to its end", steps.environment)
-        return _feedback(FeedbackKind.UNFINISHED, ended, result.output, steps, result.faults)
-    ending = f"The code ended in an error.\n{steps.without_repeats(str(fault))}"
-    return _feedback(FeedbackKind(fault.kind), ending, result.output, steps, result.faults)
+        status = _unfinished_status("The code ran to its end", steps.environment)
+        return _feedback(FeedbackKind.UNFINISHED, status, result.output, steps, result.faults)
+    status = f"The code ended in an error.\n{steps.without_repeats(str(fault))}"
+    return _feedback(FeedbackKind(fault.kind), status, result.output, steps, result.faults)
 
 
-def end_feedback(over: CellOver | EpisodeOver, output: str, steps: CellSteps) -> Feedback:
-    """Return the feedback for code that was running when its cell or the whole episode ended."""
+def end_feedback(cause: CellOver | EpisodeOver, output: str, steps: CellSteps) -> Feedback:
+    """Return the feedback for code during which ``cause`` ended the cell or the whole episode."""
     kind = FeedbackKind.DONE if steps.environment.ended else FeedbackKind.LIMIT
-    kind = kind if isinstance(over, EpisodeOver) else FeedbackKind.UNFINISHED
-    faults = (Fault(FaultKind.LIMIT, "actions", str(over)),) if kind is FeedbackKind.LIMIT else ()
-    text = steps.join(output, faults, steps.report(output), str(over), _state(steps.environment))
+    kind = kind if isinstance(cause, EpisodeOver) else FeedbackKind.UNFINISHED
+    faults = (Fault(FaultKind.LIMIT, "actions", str(cause)),) if kind is FeedbackKind.LIMIT else ()
+    text = steps.join(output, faults, steps.report(output), str(cause), _state(steps.environment))
     return Feedback(kind=kind, text=text, faults=faults, output=output)
 
 
-def _unfinished(ran: str, environment: Environment) -> str:
-    """Return the ending for code that did not end the episode. Without an answer, nobody knows if the task is done."""
+def _unfinished_status(progress: str, environment: Environment) -> str:
+    """Return the status of code that did not end the episode. ``progress`` says how far the code ran."""
     if environment.submits and (answer := environment.answer_action):
-        return f"{ran}. Call agent.{answer}(value) when the task is done."
-    return f"{ran}; the task is not done yet."
+        return f"{progress}. Call agent.{answer}(value) when the task is done."
+    return f"{progress}; the task is not done yet."
 
 
-def _feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps, faults: Sequence[Fault] = ()) -> Feedback:
-    parts = steps.report(output), ending, steps.last_observation(), _state(steps.environment)
+def _feedback(kind: FeedbackKind, status: str, output: str, steps: CellSteps, faults: Sequence[Fault] = ()) -> Feedback:
+    parts = steps.report(output), status, steps.last_observation(), _state(steps.environment)
     text = steps.join(output, faults, *parts)
     line = faults[0].line if faults else None
     return Feedback(kind=kind, text=text, line=line, faults=tuple(faults), output=output)

@@ -36,14 +36,14 @@ class Mark:
     """A checkpoint: a state of the environment and of a frame's namespace that an episode can return to.
 
     ``path`` is the path of the frame's scope. ``session_mark`` is the number of the matching mark in the session.
-    ``names`` are the names that were defined when the mark was made. ``steps`` is how many steps the round had then.
+    ``names`` are the names that were defined when the mark was made. ``step_count`` counts the round's earlier steps.
     """
 
     path: str
-    environment: Snapshot
+    snapshot: Snapshot
     session_mark: int
     names: frozenset[str]
-    steps: int
+    step_count: int
 
 
 @dataclass
@@ -56,20 +56,20 @@ class Frame:
     attributes: Sequence[str]
     names: frozenset[str]
     modules: Sequence[str]
-    cells: int = 0
+    cell_count: int = 0
     executed_code: list[str] = field(default_factory=list)
     """The code of earlier cells whose definitions may still exist. The code of helper functions is not included."""
     dry_run: Callable[[str], list[Fault]] = lambda code: []
     """Takes the code of a cell, and returns a fault for each action that cannot succeed. The default finds none."""
-    actions: int | None = None
+    actions_left: int | None = None
     """Number of actions that the running cell may still take, or None if only the episode limits them."""
     first_step: int = 0
     """Number of the round's steps before the running cell."""
     limit_message: str = ""
-    """A message that names the action that was not taken, if the running cell had no actions left. Otherwise empty."""
+    """If the running cell had no actions left: a message that names the action that was refused. Otherwise empty."""
     marks: list[Mark] = field(default_factory=list)
     """The marks to which the frame can return, in the order in which they were made."""
-    _printed: int = 0
+    _printed_chars: int = 0
 
     @property
     def path(self) -> str:
@@ -87,22 +87,23 @@ class Frame:
         self.names = mark.names
 
     def begin_cell(self, actions: int | None, first_step: int) -> None:
-        """Begin a cell that may take this number of actions. None means that only the episode limits them."""
-        self.actions, self.first_step, self._printed, self.limit_message = actions, first_step, 0, ""
+        """Begin a cell that may take ``actions`` actions, or as many as the episode allows if it is None."""
+        self.actions_left, self.first_step = actions, first_step
+        self._printed_chars, self.limit_message = 0, ""
 
     def count_down(self, action: Action) -> None:
         """Count an action that the running cell is about to take. Raises CellOver if the cell has none left."""
-        if self.actions == 0:
+        if self.actions_left == 0:
             message = f"This code has taken all the actions it is allowed to take: {action} was not taken."
             self.limit_message = f"{message} What it defined has been forgotten."
             raise CellOver(self.limit_message)
-        if self.actions is not None:
-            self.actions -= 1
+        if self.actions_left is not None:
+            self.actions_left -= 1
 
     def newly_printed(self) -> str:
-        """Return what the running cell has printed since the last call."""
-        new = self.session.output[self._printed :]
-        self._printed += len(new)
+        """Return the output that the running cell has printed since the last call."""
+        new = self.session.output[self._printed_chars :]
+        self._printed_chars += len(new)
         return new
 
     def faults(self, code: str, *, allow_definitions_only: bool = False) -> list[Fault]:
@@ -121,7 +122,7 @@ class Frame:
         return faults or self.dry_run(code)
 
     def faults_of_part(self, code: str, names: frozenset[str]) -> list[Fault]:
-        """Return the faults in a part of the next cell. ``names`` are the names that are defined before this part."""
+        """Return the faults in a part of the next cell. ``names`` are the names defined before this part."""
         return check_part(code, self.functions, attributes=self.attributes, names=names, modules=self.modules)
 
     def run_part(self, cell: GrowingCell, code: str) -> Fault | None:
@@ -149,7 +150,7 @@ def unwrap_method_errors() -> Iterator[None]:
 
 
 class Frames:
-    """The open frames of an episode, from the outermost to the innermost. Each has its own worker process."""
+    """The open frames of an episode, from the outermost to the innermost. Each has a separate worker process."""
 
     def __init__(
         self,

@@ -1,11 +1,11 @@
 """The journal: the record of an episode as a sequence of events, some of which form spans.
 
 Each event belongs to a scope, which is a place in the journal such as ``task/17/round/0``. To resume an episode, its
-method is run again from the beginning. Each new event is compared with the recorded one, if there is one. A recorded
+method is run again from the beginning. If an event is already recorded, the new event is compared with it. A recorded
 reply of a model is read from the journal, so the model is not called again.
 
 A span is a named part of a method's work, such as a subtask, a goal, a branch or a node of a graph. One event records
-its beginning, and another its end. A method writes, for example:
+its beginning, and another its end. For example, a method contains:
 
     with scope.span(Subtask(text="open the door", depth=2)) as span:
         ...
@@ -80,14 +80,14 @@ OLD_SPAN_KINDS: tuple[OldSpanKind, ...] = get_args(OldSpanKind)
 
 
 class Payload(BaseModel):
-    """Base class for the data of a span. A method lists the payload classes of its spans in ``Method.spans``."""
+    """Base class for the data of a span. ``Method.spans`` lists the payload classes of a method's spans."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     span: ClassVar[str]
     """The name of the spans that have this payload."""
     bulky: ClassVar[frozenset[str]] = frozenset()
-    """Names of large fields that statistics do not need. Computing the statistics of a run drops these fields."""
+    """Names of large fields that the statistics of a run do not need. Computing the statistics drops these fields."""
 
     @property
     def title(self) -> str:
@@ -101,7 +101,7 @@ class Payload(BaseModel):
 
 
 class Claim(Payload):
-    """The method's opinion on whether the whole task is done. It is valid until the next action or the next claim."""
+    """The method's opinion: is the whole task done? It is valid until the next action or the next claim."""
 
     span = "claim"
 
@@ -169,10 +169,10 @@ class Span(Generic[AnyPayload]):
 
     def _apply(self, changes: Mapping[str, object]) -> dict[str, JsonValue]:
         """Change the payload. Return the fields whose values have changed."""
-        before: dict[str, JsonValue] = self.payload.model_dump(mode="json")
+        old: dict[str, JsonValue] = self.payload.model_dump(mode="json")
         self.payload = type(self.payload).model_validate({**dict(self.payload), **changes})
-        now: dict[str, JsonValue] = self.payload.model_dump(mode="json")
-        return {name: value for name, value in now.items() if name not in before or before[name] != value}
+        new: dict[str, JsonValue] = self.payload.model_dump(mode="json")
+        return {name: value for name, value in new.items() if name not in old or old[name] != value}
 
 
 def instant_event(payload: Payload) -> dict[str, JsonValue]:
@@ -206,18 +206,18 @@ class RecordedSpan(BaseModel):
     """The payload, with fields that the method defines."""
 
 
-class Spans:
+class SpanReader:
     """Assembles the spans of an episode from its events.
 
-    ``left_out`` maps the names of spans to the fields to leave out of their payloads.
+    ``omitted_fields`` maps the names of spans to the fields to omit from their payloads.
     """
 
-    def __init__(self, left_out: Mapping[str, frozenset[str]] | None = None) -> None:
-        self._left_out = left_out or {}
+    def __init__(self, omitted_fields: Mapping[str, frozenset[str]] | None = None) -> None:
+        self._omitted_fields = omitted_fields or {}
         self._spans: dict[tuple[str, int], dict[str, Any]] = {}
         self._numbers: dict[str, int] = {}
 
-    def take(self, event: RecordedEvent, order: int) -> None:
+    def read(self, event: RecordedEvent, order: int) -> None:
         """Read the next event of the episode, of any kind. ``order`` is the position of the event in the episode."""
         if event.kind in OLD_SPAN_KINDS:
             self._begin((event.scope, len(self._spans)), order, order, {"name": event.kind, "data": event.body})
@@ -237,22 +237,22 @@ class Spans:
             span["end"] = order
 
     def _begin(self, key: tuple[str, int], order: int, end: int | None, body: Mapping[str, Any]) -> None:
-        head = {"title": body.get("title", ""), "status": body.get("status", "")}
+        labels = {"title": body.get("title", ""), "status": body.get("status", "")}
         data = self._kept_fields(body["name"], body["data"])
-        self._spans[key] = {"order": order, "end": end, "scope": key[0], "name": body["name"], **head, "data": data}
+        self._spans[key] = {"order": order, "end": end, "scope": key[0], "name": body["name"], **labels, "data": data}
 
     def _kept_fields(self, name: str, data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        left_out = self._left_out.get(name, frozenset())
-        return {field: value for field, value in data.items() if field not in left_out}
+        omitted = self._omitted_fields.get(name, frozenset())
+        return {field: value for field, value in data.items() if field not in omitted}
 
-    def recorded(self) -> Iterator[RecordedSpan]:
+    def spans(self) -> Iterator[RecordedSpan]:
         """Yield the spans in the order in which they began."""
         return map(RecordedSpan.model_validate, self._spans.values())
 
 
 def spans_in(events: Iterable[RecordedEvent]) -> list[RecordedSpan]:
-    """Return the spans in the events, in the order in which they began."""
-    spans = Spans()
+    """Return the spans in the events, in the order in which the spans began."""
+    reader = SpanReader()
     for order, event in enumerate(events):
-        spans.take(event, order)
-    return list(spans.recorded())
+        reader.read(event, order)
+    return list(reader.spans())

@@ -1,4 +1,4 @@
-"""Memory: what is known about tasks of one type, such as rules, helper functions and procedures.
+"""Memory: the knowledge about tasks of one type, such as rules, helper functions and procedures.
 
 An episode asks its memory once about its task. If a model then matches the goal with a task type, the episode asks
 again, about tasks of that type.
@@ -86,7 +86,7 @@ class Recall(Record):
 
 
 class Memory(Protocol):
-    """A store of knowledge. It is implemented in packages that import this one."""
+    """A store of knowledge. Packages that import this one implement it."""
 
     def recall(self, task: Task) -> Recall:
         """Return the knowledge about tasks like this one."""

@@ -50,9 +50,9 @@ HEADER_FORM = """a procedure begins with a docstring: its summary, an empty line
 
 def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) -> Procedure:
     """Parse the text of a procedure file. Raises BadProcedure, with an explanation, if the header is wrong."""
-    header = _header_lines(text, name)
-    lines = (line.partition(":") for line in header[1:])
-    fields = {key.strip(): value.strip() for key, colon, value in lines if colon}
+    summary, *lines = _header_lines(text, name)
+    parts = (line.partition(":") for line in lines)
+    fields = {key.strip(): value.strip() for key, colon, value in parts if colon}
     if missing := [key for key in REQUIRED_HEADERS if not fields.get(key)]:
         raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {HEADER_FORM}")
     if unknown := sorted(set(fields) - {*REQUIRED_HEADERS, "uses"}):
@@ -60,7 +60,7 @@ def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) ->
     uses = fields["uses"].split(",") if "uses" in fields else ()
     helpers = "\n\n".join(_read_helper(helper.strip(), name, helpers_folder) for helper in uses)
     required = {key: fields[key] for key in REQUIRED_HEADERS}
-    return Procedure(name=name, summary=header[0], code=text, helpers=helpers, **required)
+    return Procedure(name=name, summary=summary, code=text, helpers=helpers, **required)
 
 
 def read_procedure(path: Path) -> Procedure:
@@ -91,8 +91,8 @@ def checked_procedure(
         )
     faults = procedure_faults(procedure.code, environment, options, helpers=procedure.helpers)
     if faults:
-        listed = "\n".join(str(fault) for fault in faults)
-        raise BadProcedure(f"{procedure.name} does not pass the check:\n{listed}")
+        fault_lines = "\n".join(str(fault) for fault in faults)
+        raise BadProcedure(f"{procedure.name} does not pass the check:\n{fault_lines}")
     return procedure
 
 
@@ -107,7 +107,7 @@ def procedure_faults(
 
 
 def is_procedure(text: str) -> bool:
-    """Return True if a file's text defines ``solve`` at its top level, as only procedures do."""
+    """Return True if the text of a file defines ``solve`` at its top level, as only procedures do."""
     tree = parse(text)
     return isinstance(tree, ast.Module) and any(
         isinstance(node, ast.FunctionDef) and node.name == "solve" for node in tree.body

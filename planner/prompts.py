@@ -14,7 +14,7 @@ from typing import Protocol
 from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined, meta
 
 from planbook.planner.models.types import Message
-from planbook.planner.shortening import blocks, prompt_block
+from planbook.planner.shortening import prompt_block, section_blocks
 from planbook.planner.types import RenderedText, unnamed_data
 
 _FENCE = re.compile(r"`{3,}")
@@ -45,8 +45,8 @@ class Prompt:
     def render(self, **variables: object) -> RenderedText:
         """Return the rendered text. Raises TypeError if a variable is missing, or if a given variable is not used."""
         if self.variables != set(variables):
-            parts = {"missing": self.variables - set(variables), "unused": set(variables) - self.variables}
-            faults = "; ".join(f"{kind}: {', '.join(sorted(names))}" for kind, names in parts.items() if names)
+            mismatches = {"missing": self.variables - set(variables), "unused": set(variables) - self.variables}
+            faults = "; ".join(f"{kind}: {', '.join(sorted(names))}" for kind, names in mismatches.items() if names)
             raise TypeError(f"the variables of prompt {self.name.removesuffix('.j2')} are wrong ({faults})")
         text = self._environment.get_template(self.name).render(variables).strip()
         return RenderedText.of(text, unnamed_data(variables))
@@ -68,7 +68,7 @@ class Prompts:
             lstrip_blocks=True,
             autoescape=False,
         )
-        self._environment.filters |= {"fenced": fenced, "json": _json, "block": prompt_block, "blocks": blocks}
+        self._environment.filters |= {"fenced": fenced, "json": _json, "block": prompt_block, "blocks": section_blocks}
         self._prompts: dict[str, Prompt] = {}
 
     @classmethod

@@ -29,7 +29,7 @@ def as_text(text: str) -> str:
     return text.strip()
 
 
-# Plans, and the segments of the text before the code.
+# Plans.
 
 RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII | re.IGNORECASE)
 SEGMENTS = {"understanding": "understanding", "mistake": "mistakes", "rule": "rules", "plan": "plan", "code": "code"}
@@ -56,7 +56,7 @@ def as_plan(text: str) -> Plan:
 
 
 def read_thought(text: str) -> Thought:
-    """Split the text before the code into its segments. A segment that is missing is empty."""
+    """Split the text before the code into its segments. Missing segments are empty."""
     segments: dict[str, str] = {}
     for segment, body in _segments(text):
         segments[segment] = f"{segments.get(segment, '')}\n{body}".strip()
@@ -69,16 +69,16 @@ def _segments(text: str) -> Iterator[tuple[str, str]]:
     segment, body = "understanding", list[str]()
     for line in text.splitlines():
         heading = _heading(line)
-        if heading and (named := _SEGMENT.search(heading[0])):
+        if heading and (match := _SEGMENT.search(heading[0])):
             yield segment, "\n".join(body)
-            segment, body = SEGMENTS[named[1].lower()], [heading[1]] if heading[1] else []
+            segment, body = SEGMENTS[match[1].lower()], [heading[1]] if heading[1] else []
         else:
             body.append(line)
     yield segment, "\n".join(body)
 
 
 def _without_last_heading(text: str) -> str:
-    """Return the text without its last line if that line is the heading of the code."""
+    """Return the text without its last line if this is the heading of the code."""
     lines = text.rstrip().splitlines()
     heading = _heading(lines[-1]) if lines else None
     return "\n".join(lines[:-1] if heading and not heading[1] else lines).strip()
@@ -92,14 +92,14 @@ def _heading(line: str) -> tuple[str, str] | None:
     ``2. Plan`` or ``Rules: rule_3``.
     """
     stripped = line.strip()
-    before, _, rest = stripped.partition(":")
-    words = _NUMBER.sub("", before.strip(_MARKS), count=1).strip(_MARKS)
-    rest = rest.lstrip(_MARKS)
+    before_colon, _, after_colon = stripped.partition(":")
+    words = _NUMBER.sub("", before_colon.strip(_MARKS), count=1).strip(_MARKS)
+    after_colon = after_colon.lstrip(_MARKS)
     if line[:4].isspace() or not words[:1].isalpha() or "*" in words or "#" in words:
         return None
-    if stripped.startswith(("#", "**", "__")) and not rest:
+    if stripped.startswith(("#", "**", "__")) and not after_colon:
         return words, ""
-    return (words, rest) if _SEGMENT.fullmatch(words) else None
+    return (words, after_colon) if _SEGMENT.fullmatch(words) else None
 
 
 def has_call(reply: str) -> bool:
@@ -113,7 +113,7 @@ def _does_something(code: str) -> bool:
     return isinstance(tree, Fault) or not only_defines(tree)
 
 
-# JSON, which is parsed and never repaired.
+# JSON. It is never repaired.
 
 _FENCE = re.compile(r"^[ \t]*```(?:json)?[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _KINDS: Mapping[type | None, tuple[str, str]] = {
@@ -134,16 +134,16 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
     opening bracket or, if that fails, from the first one that begins a line. Raises ValueError if no value can be read.
     """
     text = as_text(text)
-    opener, name = _KINDS[kind]
+    bracket, description = _KINDS[kind]
     for block in reversed(_FENCE.split(text)):
         with suppress(ValueError):
             value, end = _decode(block.strip())
             if end == len(block.strip()) and (kind is None or isinstance(value, kind)):
                 return value
-    problem, reason = f"there is no JSON in the reply that can be read as {name}", ""
-    for opened in filter(None, (re.search(opener, text), re.search(rf"^{opener}", text, re.MULTILINE))):
+    problem, reason = f"there is no JSON in the reply that can be read as {description}", ""
+    for match in filter(None, (re.search(bracket, text), re.search(rf"^{bracket}", text, re.MULTILINE))):
         try:
-            return _decode(text[opened.end() - 1 :])[0]
+            return _decode(text[match.end() - 1 :])[0]
         except ValueError as error:
             reason = f": {error}"
     raise ValueError(problem + reason)
@@ -151,7 +151,7 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
 
 def _decode(text: str) -> tuple[JsonValue, int]:
     """Return the JSON value at the beginning of a text, and the position of its end."""
-    decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse)
+    decoder = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     try:
         return decoder.raw_decode(text)
     except json.JSONDecodeError as error:
@@ -167,7 +167,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _refuse(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
@@ -185,21 +185,21 @@ def split_reasoning(text: str) -> tuple[str, str]:
 
     If the opening tag is never closed, all of the text is reasoning.
     """
-    reasoning, rest = _tagged_blocks(text)
-    closed = _CLOSE_ALONE.search(text) if rest == text else None
-    if closed and len(_FENCE_MARK.findall(text, 0, closed.start())) % 2 == 0:
-        reasoning, rest = text[: closed.start()], text[closed.end() :]
-    return reasoning, rest
+    reasoning, remaining = _tagged_blocks(text)
+    closing_tag = _CLOSE_ALONE.search(text) if remaining == text else None
+    if closing_tag and len(_FENCE_MARK.findall(text, 0, closing_tag.start())) % 2 == 0:
+        reasoning, remaining = text[: closing_tag.start()], text[closing_tag.end() :]
+    return reasoning, remaining
 
 
 def _tagged_blocks(text: str) -> tuple[str, str]:
     """Return the reasoning in the blocks ``<think>...</think>`` at the beginning, and the text after these blocks."""
     reasoning: list[str] = []
-    while opened := _OPEN.match(text):
-        closed = _CLOSE.search(text, opened.end())
-        end, rest = (closed.start(), closed.end()) if closed else (len(text), len(text))
-        reasoning.append(text[opened.end() : end])
-        text = text[rest:]
+    while opening_tag := _OPEN.match(text):
+        closing_tag = _CLOSE.search(text, opening_tag.end())
+        end, next_start = closing_tag.span() if closing_tag else (len(text), len(text))
+        reasoning.append(text[opening_tag.end() : end])
+        text = text[next_start:]
     return "\n".join(reasoning), text
 
 
@@ -221,20 +221,20 @@ class ReasoningFilter:
     """
 
     def __init__(self, on_text: OnText) -> None:
-        self._on_text, self._buffer, self._passes = on_text, "", False
+        self._on_text, self._buffer, self._is_past_reasoning = on_text, "", False
 
     def __call__(self, piece: str) -> bool:
         """Pass the piece on, or hold it back while it may be part of the reasoning. Return False to stop the reply."""
-        if self._passes:
+        if self._is_past_reasoning:
             return self._on_text(piece)
         self._buffer += piece
-        while opened := _OPEN.match(self._buffer):
-            closed = _CLOSE.search(self._buffer, opened.end())
-            if closed is None:  # keep as many characters as may be the beginning of the closing tag
-                self._buffer = opened[0] + self._buffer[opened.end() :][-len("</thinking>") :]
+        while opening_tag := _OPEN.match(self._buffer):
+            closing_tag = _CLOSE.search(self._buffer, opening_tag.end())
+            if closing_tag is None:  # keep as many characters as may be the beginning of the closing tag
+                self._buffer = opening_tag[0] + self._buffer[opening_tag.end() :][-len("</thinking>") :]
                 return True
-            self._buffer = self._buffer[closed.end() :]
+            self._buffer = self._buffer[closing_tag.end() :]
         if any(tag.startswith(self._buffer.lstrip().lower()) for tag in _TAGS):
             return True
-        self._passes = True
+        self._is_past_reasoning = True
         return self._on_text(self._buffer)

@@ -1,4 +1,4 @@
-"""Roles: which model answers which kind of question, with which sampling parameters.
+"""Roles: the model and the sampling parameters for each kind of question.
 
 A role is the part that a model plays in a run, such as "planner" or "executor". Each role can have its own model.
 """
@@ -17,28 +17,28 @@ from planbook.planner.shortening import FittedPrompt, fit, prompt_limit
 
 Read = TypeVar("Read")
 DEFAULT_ROLE = "default"
-"""The role whose model and sampling parameters are used for every role without its own."""
+"""The role whose model and sampling parameters apply to every role that has none."""
 PLANNER_ROLE = "planner"
 """The role that writes the plans in most methods."""
 REPAIRS = 2
 """How many times a model may be asked to repair an unusable reply."""
 POLL_SECONDS = 0.05
-"""While a call waits for other calls to end, the budget is checked at intervals of this many seconds."""
+"""Number of seconds between two checks of the budget while a call waits for other calls to end."""
 
 
 class Sample(NamedTuple):
-    """One of several replies to the same prompt: ``sample`` is its index, from 0.
+    """One of several replies to the same prompt, with its ``number``, from 0.
 
     ``temperature`` is used instead of the role's temperature, unless it is None.
     """
 
-    sample: int = 0
+    number: int = 0
     temperature: float | None = None
 
     def apply(self, sampling: Sampling) -> Sampling:
-        """Return a role's sampling parameters, with the index and the temperature of this sample."""
+        """Return a role's sampling parameters, with the number and the temperature of this sample."""
         temperature = sampling.temperature if self.temperature is None else self.temperature
-        return sampling.model_copy(update={"sample": self.sample, "temperature": temperature})
+        return sampling.model_copy(update={"sample": self.number, "temperature": temperature})
 
 
 FIRST_SAMPLE = Sample()
@@ -73,7 +73,7 @@ class Roles:
         self._meter, self._seed = meter or Meter(), seed
 
     def seeded(self, seed: int) -> "Roles":
-        """Return the same roles with other seeds, for a repeat of a task: ``seed`` is added to each role's own seed."""
+        """Return a copy of the roles, for a repeat of a task. ``seed`` is added to the seed of each role."""
         roles = copy(self)
         roles._seed = seed
         return roles

@@ -1,8 +1,8 @@
 """Scopes: numbered places in the journal, which holds the events of an episode.
 
 A scope, a kind and a number identify each event. An episode is resumed by running its method again. If the journal
-already has an event with the scope, kind and number of a new one, the two are compared. If the event is the reply of a
-model, the recorded reply is used, and the model is not asked.
+already has an event with the scope, kind and number of the new one, the two are compared. If the event is the reply of
+a model, the recorded reply is used, and the model is not asked.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from planbook.planner.journal import AnyPayload, Body, EventKind, Journal, Paylo
 from planbook.planner.models.types import Message, PromptData, Reply, asking, data_digest
 from planbook.planner.prompts import PROMPTS, Question
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
-from planbook.planner.streaming import RecordPiece, ReplyReader, ReplyStream, WholeReply
+from planbook.planner.streaming import RecordPiece, ReplyReader, ReplyStream, WholeReplyReader
 
 Read = TypeVar("Read")
 NO_ANSWER = "(no answer)"
@@ -29,7 +29,7 @@ class Scope:
 
     In a scope, events of the same kind are numbered from 0, and so are inner scopes of the same name. An episode has a
     scope. Inside it, each round (the part between two resets of the environment) and each frame (a namespace of plan
-    code) has a scope. Other code that asks models, such as the learning after an episode, has its own scopes.
+    code) has a scope. Other code that asks models, such as the learning after an episode, has separate scopes.
     """
 
     def __init__(self, journal: Journal, path: str, roles: Roles = NO_MODELS) -> None:
@@ -79,7 +79,7 @@ class Scope:
         return self.record("span", **body)
 
     def get_or_record(self, kind: EventKind, make: Callable[[], Body]) -> Body:
-        """Return the event of a kind that occurs only once in a scope. If it is not recorded yet, ``make`` creates it.
+        """Return the event of a kind that occurs once in a scope. If it is not recorded yet, ``make`` creates it.
 
         Raises JournalFailed if the event cannot be written.
         """
@@ -106,7 +106,7 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask a model, or take the reply from the journal. Return the reply with the value that ``read`` gets from it.
+        """Ask a model, or take the reply from the journal. Return the reply and the value that ``read`` returns for it.
 
         ``read`` raises ValueError for an unusable reply. The model is then shown the error, and may repair its reply up
         to ``Roles.repairs`` times. Unusable replies are not part of ``Answer.history``.
@@ -114,7 +114,9 @@ class Scope:
         Raises UnusableReply if the last repair is not usable either, or if the prompt does not fit into the context,
         ModelError if the model does not answer, or BudgetEnded if the budget does not suffice.
         """
-        return self.stream(role, prompt, lambda record: WholeReply(read), history=history, sample=sample, **variables)
+        return self.stream(
+            role, prompt, lambda record: WholeReplyReader(read), history=history, sample=sample, **variables
+        )
 
     def stream(
         self,
@@ -129,7 +131,7 @@ class Scope:
         """Ask like ``ask``, but pass each reply to a new reader as the reply arrives.
 
         The reader records each piece in the journal before it acts on the piece. A reader that ``needs_whole_reply``
-        gets the reply only when it is complete. The reader also decides what later prompts show as the reply.
+        gets the reply only when it is complete. The reader also writes the text that later prompts show as the reply.
         """
         question = (*history, Message(role="user", content=prompt.render(**variables)))
         messages, problem = question, ""
@@ -137,10 +139,10 @@ class Scope:
             reply, reader = self._reply(role, prompt.name, messages, sample, new_reader)
             try:
                 value = reader.read(reply)
-                return Answer(value, reply, (*question, _reply_message(reader.kept_part(reply))))
+                return Answer(value, reply, (*question, _reply_message(reader.text_for_history(reply))))
             except ValueError as error:
                 problem = _describe_problem(reply, str(error))
-            conversation = (*question, _reply_message(reader.kept_part(reply)))
+            conversation = (*question, _reply_message(reader.text_for_history(reply)))
             messages = (*conversation, Message(role="user", content=PROMPTS["repair"].render(problem=problem)))
         raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}", conversation)
 
@@ -152,7 +154,7 @@ class Scope:
         sample: Sample,
         new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
-        """Return the next reply and the reader that was given this reply. A recorded reply comes from the journal.
+        """Return the next reply and the reader that has read it. A recorded reply comes from the journal.
 
         Each piece of a reply is recorded before the reader acts on it. Once the whole reply is recorded, the recorded
         pieces are ignored.
@@ -178,7 +180,7 @@ class Scope:
         with question, self.roles.reserve_cost(role, fitted.messages):
             on_text = None if stream.reader.needs_whole_reply else stream
             reply, model, sampling = self.roles.complete(role, fitted.messages, sample, on_text)
-            reply = stream.settle(reply)
+            reply = stream.finish(reply)
             if isinstance(stream.reader.error, JournalMismatch | JournalFailed):
                 raise stream.reader.error
             body: Body = {
@@ -191,7 +193,7 @@ class Scope:
                 "reply": reply.model_dump(),
             }
             self._write("ask", number, body)
-        if stream.contradicted:
+        if stream.contradicts_record:
             raise JournalMismatch(self.path, "heard", number, reply.text, "another reply of the model")
         return reply, stream.reader
 
@@ -209,8 +211,8 @@ class Scope:
         of requests, so the messages of its requests are not compared.
         """
         may_be_reworded = recorded.get("given") in (None, prompt_data.model_dump())
-        compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
-        if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
+        compared_keys = request.keys() - {"messages"} if may_be_reworded else request.keys()
+        if different := [key for key, value in request.items() if key in compared_keys and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _select(recorded, different), _select(request, different))
         reply = Reply.model_validate(recorded["reply"])
         reader = new_reader(lambda text: self._next("heard"))  # the pieces are already recorded
@@ -218,7 +220,7 @@ class Scope:
         return reply, reader
 
     def _earlier_pieces(self, ask: int) -> str:
-        """Return the part of a reply that an earlier invocation of the run recorded before it was interrupted."""
+        """Return the part of a reply that an interrupted invocation of the run recorded."""
         bodies = (self.journal.get(self.path, "heard", number) for number in count(self._events["heard"]))
         pieces: Iterator[Any] = takewhile(lambda body: body is not None and body["ask"] == ask, bodies)
         return "".join(piece["text"] for piece in pieces)
@@ -240,11 +242,11 @@ def _reply_message(text: str) -> Message:
 
 
 def _describe_problem(reply: Reply, reason: str) -> str:
-    endings = {
+    explanations = {
         "length": "the reply was cut off at its token limit; write a shorter one. ",
         "refused": "the reply was refused or empty. ",
     }
-    return f"{endings.get(reply.finish, '')}{reason}"
+    return f"{explanations.get(reply.finish, '')}{reason}"
 
 
 def _select(body: Any, keys: Sequence[str]) -> JsonValue:

@@ -1,8 +1,8 @@
 """Shorten a conversation so that it fits into a model's context.
 
 A prompt marks some of its texts as blocks: those that may be left out of a long conversation, and those that must not
-be cut. A note replaces what is left out. An exchange is a reply of the model together with the messages after it, up to
-the next reply.
+be cut. A note replaces a text that is left out. An exchange is a reply of the model together with the messages after
+it, up to the next reply.
 """
 
 import re
@@ -13,8 +13,6 @@ from planbook.planner.errors import ContextExceeded
 from planbook.planner.models.types import Message, Sampling, estimate_prompt
 from planbook.planner.types import RenderedText
 
-# Blocks of a prompt.
-
 EXCHANGES = "earlier messages"
 DROP_ORDER = (
     "code of an earlier task",
@@ -24,10 +22,10 @@ DROP_ORDER = (
     "example of a rule",
     "demonstration",
 )
-"""The names of the blocks that may be left out, in this order.
+"""The names of the blocks that may be left out, in the order of removal.
 
-If several blocks have the same name, the last of them is left out first. At EXCHANGES, whole exchanges are left out,
-the oldest first.
+Of several blocks with the same name, the last is left out first. At EXCHANGES, whole exchanges are left out, the
+oldest first.
 """
 WHOLE = "whole"
 """Name of the blocks whose text is never cut, such as an episode that the model has to judge."""
@@ -48,13 +46,11 @@ def without_block_marks(text: str) -> str:
     return "".join(piece.text for piece in _pieces(text))
 
 
-def blocks(text: str, name: str) -> str:
+def section_blocks(text: str, name: str) -> str:
     """Mark each section of a Markdown text as a block with this name. A section begins at a heading ``## ...``."""
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     return "".join([head, *(prompt_block(section, name) for section in sections)])
 
-
-# Shortening a conversation.
 
 MIN_CUT = 400
 """A text that is cut keeps at least about this many characters."""
@@ -84,16 +80,16 @@ def prompt_limit(sampling: Sampling) -> int:
 
 
 def fit(messages: Sequence[Message], max_tokens: int) -> FittedPrompt:
-    """Shorten a conversation to at most ``max_tokens``, as estimated. Raises ContextExceeded if that is impossible.
+    """Shorten a conversation to at most ``max_tokens`` estimated tokens. Raises ContextExceeded if this is impossible.
 
     Parts are left out one by one in the order of ``DROP_ORDER``, and replaced by a note. System messages, the first
     user message, the last reply and the last message are never left out. Before whole exchanges are left out, texts
     after the first user message are cut to ``MAX_MESSAGE`` characters, so that one long text does not displace all
     others.
 
-    If the conversation is still too long after that, the longest texts that may be cut are cut to a common length: the
-    greatest at which the conversation fits. A text loses its middle, in whole lines if possible, and a note says how
-    many characters are missing.
+    If the conversation is still too long, the longest texts that may be cut are cut to a common length: the greatest at
+    which the conversation fits. A text loses its middle, in whole lines if possible, and a note says how many
+    characters are missing.
     """
     for conversation in _shortened_conversations(messages):
         if conversation.tokens() <= max_tokens:
@@ -125,7 +121,7 @@ class _MessagePiece:
         head, tail = text[: length // 2], text[len(text) - (length - length // 2) :]
         head, tail = head[: head.rfind("\n") + 1].rstrip("\n") or head, tail[tail.find("\n") + 1 :]
         missing = len(text) - len(head) - len(tail)
-        note = f"\n[{_count(missing, 'character')} cut here to fit the context]\n"
+        note = f"\n[{_count_with_verb(missing, 'character')} cut here to fit the context]\n"
         return _MessagePiece(f"{head}{note}{tail}", self.name, text, missing)
 
     def left_out(self) -> "_MessagePiece":
@@ -143,13 +139,13 @@ class _ShortenedConversation:
     left_out: frozenset[int] = frozenset()
 
     def fitted(self) -> FittedPrompt:
-        """Return the shortened conversation, and how much of the original is missing."""
+        """Return the shortened conversation, with the numbers of missing messages and characters."""
         remaining = (pieces for index, pieces in enumerate(self.pieces) if index not in self.left_out)
         missing = sum(piece.missing for pieces in remaining for piece in pieces)
         return FittedPrompt(self.messages(), len(self.left_out), missing)
 
     def tokens(self) -> int:
-        """Return the estimated number of tokens."""
+        """Return the estimated number of tokens in the remaining messages."""
         return estimate_prompt(self.messages())
 
     def messages(self) -> tuple[Message, ...]:
@@ -171,13 +167,13 @@ class _ShortenedConversation:
         ][::-1]
 
     def without_block(self, index: int, number: int) -> "_ShortenedConversation":
-        """Return the conversation with a note in place of a block, whose two indices come from ``blocks``."""
+        """Return the conversation with a note in place of a block. ``blocks`` returns its two indices."""
         message = list(self.pieces[index])
         message[number] = message[number].left_out()
         return replace(self, pieces=(*self.pieces[:index], tuple(message), *self.pieces[index + 1 :]))
 
     def cut(self, length: int, after: int = -1) -> "_ShortenedConversation":
-        """Return the conversation with the pieces of all messages after index ``after`` cut to about ``length``."""
+        """Return the conversation with each piece of the messages after index ``after`` cut to about ``length``."""
         cut = (tuple(piece.cut(length) for piece in pieces) for pieces in self.pieces[after + 1 :])
         return replace(self, pieces=(*self.pieces[: after + 1], *cut))
 
@@ -232,19 +228,20 @@ def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
 def _without_messages(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, ...]:
     """Return the messages without those at the indices in ``left_out``, and with a note in the gap.
 
-    The note is placed so that the roles of user and assistant still alternate. If a reply follows the gap, the note is
+    The roles of user and assistant still alternate. If a reply follows the gap, the note is
     appended to the message before the gap. If a user message follows, the note becomes a message of the assistant.
     """
     if not left_out:
         return tuple(messages)
-    note = f"[{_count(len(left_out), 'earlier message')} left out to fit the context]"
+    note = f"[{_count_with_verb(len(left_out), 'earlier message')} left out to fit the context]"
     start = min(left_out)
     before = messages[:start]
     after = [message for index, message in enumerate(messages) if index > start and index not in left_out]
     if after[0].role == "user":
         return (*before, Message(role="assistant", content=note), *after)
-    last = before[-1]
-    return (*before[:-1], Message(role=last.role, content=f"{last.content}\n\n{note}"), *after)
+    last_message = before[-1]
+    with_note = Message(role=last_message.role, content=f"{last_message.content}\n\n{note}")
+    return (*before[:-1], with_note, *after)
 
 
 def _cut_longest(conversation: _ShortenedConversation, max_tokens: int) -> _ShortenedConversation:
@@ -265,5 +262,5 @@ def _cut_longest(conversation: _ShortenedConversation, max_tokens: int) -> _Shor
     return fitting
 
 
-def _count(number: int, noun: str) -> str:
+def _count_with_verb(number: int, noun: str) -> str:
     return f"{number} {noun} was" if number == 1 else f"{number} {noun}s were"

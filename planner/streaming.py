@@ -46,9 +46,9 @@ class ReplyReader(Protocol[Read_co]):
     """Reads one reply, piece by piece."""
 
     needs_whole_reply: bool
-    """True if the reader can only read a complete reply. It is then given no pieces while the model is writing."""
+    """True if the reader can only read a complete reply. It then receives no pieces while the model is writing."""
     stopped_at: int | None
-    """Number of characters up to the end of the line at which the reader stopped, or None if it did not stop."""
+    """Number of characters up to the end of the line at which the reader has stopped, or None if it has not."""
     error: BaseException | None
     """The error that made the reader stop, or None if there is none."""
 
@@ -60,9 +60,9 @@ class ReplyReader(Protocol[Read_co]):
         """Take the next piece, of any length. Return False to stop the reply. The method never raises an exception."""
 
     def read(self, reply: Reply) -> Read_co:
-        """Return the value that the reader gets from the whole reply. Raises ValueError if the reply is unusable."""
+        """Return the value of the whole reply. Raises ValueError if the reply is unusable."""
 
-    def kept_part(self, reply: Reply) -> str:
+    def text_for_history(self, reply: Reply) -> str:
         """Return the text that later prompts show as the reply."""
 
 
@@ -70,11 +70,11 @@ def broke_off(reply: Reply) -> bool:
     """Return True if the plan in a reply may be incomplete, because the reply was cut off inside its code."""
     if reply.finish == "stop":
         return False
-    whole = read_reply(reply.text)
-    return not whole.closed and (bool(whole.code) or has_call(reply.text))
+    parsed = read_reply(reply.text)
+    return not parsed.closed and (bool(parsed.code) or has_call(reply.text))
 
 
-class WholeReply(Generic[Read_co]):
+class WholeReplyReader(Generic[Read_co]):
     """Reads a reply only when it is complete."""
 
     needs_whole_reply, has_acted = True, False
@@ -94,7 +94,7 @@ class WholeReply(Generic[Read_co]):
             raise ValueError("the reply broke off inside its code")
         return self._read(reply.text)
 
-    def kept_part(self, reply: Reply) -> str:
+    def text_for_history(self, reply: Reply) -> str:
         """Return the whole reply."""
         return reply.text
 
@@ -102,8 +102,8 @@ class WholeReply(Generic[Read_co]):
 class ReplyStream(Generic[Read_co]):
     """Passes a model's reply on to its reader.
 
-    The part that the reader has acted on stays in the reply, no matter what the model sends later. For example, if the
-    connection breaks and the model then sends a different reply, only that part is kept and the new reply is dropped.
+    The final reply always begins with the part that the reader has acted on. For example, if the connection breaks and
+    the model then sends a different reply, only that part is kept and the new reply is dropped.
 
     ``recorded`` is the part that an earlier invocation of the run acted on before it was killed.
     """
@@ -111,9 +111,9 @@ class ReplyStream(Generic[Read_co]):
     def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], recorded: str) -> None:
         self._new_reader, self._recorded = new_reader, recorded
         self.reader = new_reader()
-        self._text, self._surrogate, self._passed = "", "", 0
-        self._seconds = 0.0
-        self.contradicted = False
+        self._text, self._surrogate, self._passed_chars = "", "", 0
+        self._reader_seconds = 0.0
+        self.contradicts_record = False
         """True if the model's reply does not begin with the part that an earlier invocation acted on."""
 
     def __call__(self, piece: str) -> bool:
@@ -123,13 +123,13 @@ class ReplyStream(Generic[Read_co]):
             return False
         return len(self._text) < len(self._recorded) or self._pass_on()
 
-    def settle(self, reply: Reply) -> Reply:
+    def finish(self, reply: Reply) -> Reply:
         """Pass on the rest of the complete reply, and return the final reply.
 
         The seconds of the final reply do not include those that the reader took. If the reader has stopped, the reply
-        ends with the line at which it stopped, whatever came after it.
+        ends with the line at which it stopped.
         """
-        reply = self._reconcile(reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._seconds)}))
+        reply = self._reconcile(reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._reader_seconds)}))
         stopped_at = self.reader.stopped_at
         if stopped_at is None:
             return reply
@@ -138,29 +138,29 @@ class ReplyStream(Generic[Read_co]):
     def _reconcile(self, reply: Reply) -> Reply:
         """Pass on the rest of the reply and return it.
 
-        If the reply does not begin with the text that was passed on before, return only that text. But if the reader
-        has not acted on it yet, pass the whole reply on to a new reader. If nothing was passed on, and the reply does
-        not begin with the recorded part, return only the recorded part.
+        If the reply does not begin with the text that was passed on before, return only that text or, if the reader has
+        not acted on it yet, pass the whole reply on to a new reader. If nothing was passed on, and the reply does not
+        begin with the recorded part, return only the recorded part.
         """
-        if reply.text.startswith(self._text[: self._passed] or self._recorded):
+        if reply.text.startswith(self._text[: self._passed_chars] or self._recorded):
             self._text = reply.text
             self._pass_on()
             return reply
-        if not self._passed and self._recorded:
-            self.contradicted = True
+        if not self._passed_chars and self._recorded:
+            self.contradicts_record = True
             return reply.model_copy(update={"text": self._recorded, "finish": "cut"})
         if not self.reader.has_acted:
-            self.reader, self._text, self._passed = self._new_reader(), reply.text, 0
+            self.reader, self._text, self._passed_chars = self._new_reader(), reply.text, 0
             self._pass_on()
             return reply
-        return reply.model_copy(update={"text": self._text[: self._passed], "finish": "cut"})
+        return reply.model_copy(update={"text": self._text[: self._passed_chars], "finish": "cut"})
 
     def _pass_on(self) -> bool:
-        start, new = monotonic(), self._text[self._passed :]
-        self._passed = len(self._text)
-        more = self.reader.feed(new)
-        self._seconds += monotonic() - start
-        return more
+        start, new = monotonic(), self._text[self._passed_chars :]
+        self._passed_chars = len(self._text)
+        continues = self.reader.feed(new)
+        self._reader_seconds += monotonic() - start
+        return continues
 
     def _whole_characters(self, piece: str) -> str:
         """Return the piece. If it ends with the first half of a surrogate pair, keep that half for the next piece."""
@@ -207,7 +207,7 @@ class StreamedPlan:
     """The result of a plan that ran while its reply arrived.
 
     ``code`` is the plan up to the statement that ended it. ``last_run_line`` is the number of the last line that was
-    run, or 0 if none was. If code after that line was refused, ``refused`` holds the faults. ``error`` is the exception
+    run, or 0 if none was. If code after that line was refused, ``refused`` holds its faults. ``error`` is the exception
     that ended the cell, if any. ``broke_off`` is True if the reply broke off within the plan.
     """
 
@@ -230,12 +230,12 @@ def stream_feedback(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
     return cut_feedback(result, last_run_line, steps) if streamed.broke_off else result_feedback(result, steps)
 
 
-class StreamingPlan:
+class PlanReader:
     """Reads one reply and runs its plan in a frame (a namespace of plan code) as one cell.
 
-    A reply with only definitions is not a plan. So definitions wait until a statement that does something has arrived.
-    A statement that uses a name that is not defined yet waits for the definition, and all statements after it wait,
-    too. With ``needs_whole_reply``, nothing is run before the whole plan has arrived and passed the check.
+    A reply with only definitions is not a plan, so definitions wait for a statement that does something. A statement
+    that uses an undefined name waits for the definition, and all statements after it wait, too. With
+    ``needs_whole_reply``, nothing is run before the whole plan has arrived and passed the check.
     """
 
     def __init__(self, frame: "Frame", source: str, record_piece: RecordPiece, *, needs_whole_reply: bool) -> None:
@@ -279,24 +279,25 @@ class StreamingPlan:
             self._run_rest(reply)
         if self._refused and not self.has_acted and self._refused[0].type == "syntax":
             raise ValueError(str(self._refused[0]))
-        written = self._reply if self._complete_reply is None else self._complete_reply
-        lines = written.code.split("\n")
-        cut = self._complete_reply is None and self._ending_statement is None
-        last = (
-            self._ending_statement.last_line if self._ending_statement else self._last_run_line if cut else len(lines)
-        )
+        parsed = self._reply if self._complete_reply is None else self._complete_reply
+        lines = parsed.code.split("\n")
+        is_incomplete = self._complete_reply is None and self._ending_statement is None
+        if self._ending_statement:
+            last = self._ending_statement.last_line
+        else:
+            last = self._last_run_line if is_incomplete else len(lines)
         code = "\n".join(lines if self.needs_whole_reply else lines[:last])
         return StreamedPlan(
             code=code,
-            thought=read_thought("\n".join(code_lines(written.before))),
+            thought=read_thought("\n".join(code_lines(parsed.before))),
             result=self._result(code),
             refused=self._refused,
             last_run_line=self._last_run_line,
             error=self.error,
-            broke_off=cut,
+            broke_off=is_incomplete,
         )
 
-    def kept_part(self, reply: Reply) -> str:
+    def text_for_history(self, reply: Reply) -> str:
         """Return the reply, with a note between the statement that ended the plan and the code that was not run.
 
         The digest of the text is made only from the part of the reply before the note. This part is the same whether
@@ -337,10 +338,10 @@ class StreamingPlan:
         """
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []
-        last = self._waiting[-1].last_line
-        self._next_check = last + max(0, last - _LONG_PLAN) // _GROWTH_DIVISOR
-        faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last]))
-        first_fault = min((fault.line or 0 for fault in faults), default=last + 1)
+        last_line = self._waiting[-1].last_line
+        self._next_check = last_line + max(0, last_line - _LONG_PLAN) // _GROWTH_DIVISOR
+        faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last_line]))
+        first_fault = min((fault.line or 0 for fault in faults), default=last_line + 1)
         ready = [statement for statement in self._waiting if statement.last_line < first_fault]
         return ready if any(statement.acts for statement in ready) else []
 
@@ -378,11 +379,11 @@ class StreamingPlan:
             self._refused = (REVISED,)
         elif self._complete_reply.problem is not None:
             self._refused = (self._complete_reply.problem,)
-        rest = () if self._refused else statements_of(lines, self._last_run_line)
-        if rest:
+        remaining_statements = () if self._refused else statements_of(lines, self._last_run_line)
+        if remaining_statements:
             self._refused = self._frame.faults(self._complete_reply.code)
-        if rest and not self._refused:
-            self._run(rest)
+        if remaining_statements and not self._refused:
+            self._run(remaining_statements)
 
     def _result(self, code: str) -> CellResult:
         """Return the result of the cell so far."""

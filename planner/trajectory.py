@@ -1,9 +1,8 @@
 """The trajectory: a whole episode, read back from its events.
 
-Prompts, learning, the report and several commands use it, and `planbook export` writes it as JSON. Each part of a
-trajectory has an ``order``, which is its position in the sequence of the episode's events. A ``scope`` is a place in
-the episode: a round such as ``round/0``, or the namespace of a nested plan in a round, such as
-``round/0/plan/1/execute/0``.
+`planbook export` writes a trajectory as JSON. Each part of it has an ``order``, which is its position among the
+episode's events. A ``scope`` is a place in the episode: a round such as ``round/0``, or the namespace of a nested
+plan in a round, such as ``round/0/plan/1/execute/0``.
 """
 
 from collections import Counter
@@ -22,7 +21,7 @@ from planbook.planner.journal import (
     EventKind,
     RecordedEvent,
     RecordedSpan,
-    Spans,
+    SpanReader,
     is_update,
 )
 from planbook.planner.memory import Recall
@@ -190,15 +189,15 @@ def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
 
 
 def read_trajectory(path: str, events: Iterable[RecordedEvent], task: Task | None = None) -> Trajectory:
-    """Return the episode whose scope is ``path``. ``events`` must be in the order in which they were recorded.
+    """Return the episode with the scope ``path``. ``events`` must be in the order in which they were recorded.
 
     The episode may be unfinished. If it has not begun, return a trajectory that has only this ``task``, or raise
     LookupError if ``task`` is None.
     """
     reader = _Reader(path)
-    own = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))
+    in_episode = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))
     order = 0
-    for event in in_reading_order(own):
+    for event in in_reading_order(in_episode):
         reader.read(order, event)
         order += not is_update(event)  # an update of a span has no position
     if reader.task is None and task is None:
@@ -211,13 +210,13 @@ class _Reader:
 
     def __init__(self, path: str) -> None:
         self.task: Task | None = None
-        self._path, self._rounds, self._spans = path, list[dict[str, Any]](), Spans()
+        self._path, self._rounds, self._span_reader = path, list[dict[str, Any]](), SpanReader()
         self._calls, self._fields = list[Call](), dict[str, Any]()
 
     def read(self, order: int, event: RecordedEvent) -> None:
         """Read one event. Events that are not part of a trajectory are ignored."""
         body = event.body
-        self._spans.take(event, order)
+        self._span_reader.read(event, order)
         match event.kind:
             case "task":
                 self._begin_round(order, body)
@@ -240,7 +239,9 @@ class _Reader:
     def trajectory(self, task: Task | None) -> Trajectory:
         """Return the trajectory of the events read so far. If the episode has not begun, its task is ``task``."""
         rounds = tuple(map(Round.model_validate, self._rounds))
-        spans = (span.model_copy(update={"scope": self._relative_scope(span.scope)}) for span in self._spans.recorded())
+        spans = (
+            span.model_copy(update={"scope": self._relative_scope(span.scope)}) for span in self._span_reader.spans()
+        )
         fields = self._fields | {"task": self.task or task, "spans": tuple(spans), "calls": tuple(self._calls)}
         return Trajectory(path=self._path, rounds=rounds, **fields)
 
@@ -265,11 +266,11 @@ def render_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
     """Return the episode as text for a prompt: code, feedback and, optionally, the thought of each cell."""
     steps = [step for round_ in trajectory.rounds for step in round_.steps]
     refused = sum(not step.observation.accepted for step in steps)
-    shown = ShownEpisode(**{name: getattr(trajectory, name) for name in ShownEpisode.model_fields})
-    return PROMPTS["trajectory"].render(trajectory=shown, thoughts=thoughts, taken=len(steps), refused=refused)
+    shown_episode = ShownEpisode(**{name: getattr(trajectory, name) for name in ShownEpisode.model_fields})
+    return PROMPTS["trajectory"].render(trajectory=shown_episode, thoughts=thoughts, taken=len(steps), refused=refused)
 
 
-# Writing.
+# Write a trajectory as events.
 
 TrajectoryRow = tuple[str, EventKind, int, Body]
 """A journal event: scope, kind, number and body."""
@@ -302,8 +303,8 @@ def _round_events(round_: Round, task: Task, path: str) -> Iterable[_OrderedEven
     own_task = (round_.task or task).model_dump(mode="json")
     observation = OBSERVATION.dump_python(Observation(round_.observation), mode="json")
     yield round_.order, scope, "task", {"task": own_task, "observation": observation}
-    parts: list[Step | Cell] = [*round_.steps, *round_.cells]
-    for part in parts:
+    steps_and_cells: list[Step | Cell] = [*round_.steps, *round_.cells]
+    for part in steps_and_cells:
         body = part.model_dump(mode="json", exclude={"order", "undone"})  # the rewind says which steps are undone
         kind: EventKind = "act" if isinstance(part, Step) else "cell"
         yield part.order or 0, scope, kind, {**body, "scope": f"{path}/{part.scope}"}
@@ -312,10 +313,7 @@ def _round_events(round_: Round, task: Task, path: str) -> Iterable[_OrderedEven
 
 
 def _span_events(spans: Sequence[RecordedSpan], path: str) -> Iterable[_OrderedEvent]:
-    """Yield the begin and end events of spans.
-
-    The end event of a span refers to the begin event by its number in the scope.
-    """
+    """Yield the events of spans. The end event of a span refers to its begin event by its number in the scope."""
     ends = [(span.end, span, SPAN_END) for span in spans if span.end not in (None, span.order)]
     begins = [(span.order, span, SPAN_MOMENT if span.end == span.order else SPAN_BEGIN) for span in spans]
     numbers: Counter[str] = Counter()

@@ -30,7 +30,7 @@ class RenderedText(str):
 
     @classmethod
     def of(cls, text: str, *data: object) -> "RenderedText":
-        """Return the text with this data. The data must not change, since the digest is computed when first needed."""
+        """Return the text with this data. The data must not change, since its digest is computed only when needed."""
         rendered = cls(text)
         rendered._data = data
         return rendered
@@ -60,7 +60,7 @@ Text = Annotated[str, WrapValidator(_keep_rendered), PlainSerializer(str, return
 WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message"})
 """Names of variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
 PLACES = frozenset({"order", "path", "scope"})
-"""Names of fields that say where something is in a run. Their values can differ when the same episode is run again."""
+"""Names of fields that hold a place in a run. Their values can differ when the same episode is run again."""
 
 
 def digest(text: str) -> str:
@@ -130,7 +130,7 @@ class FeedbackKind(StrEnum):
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """The plan exceeded a limit of the sandbox, or the episode ended because it reached one of its own limits."""
+    """The plan exceeded a limit of the sandbox, or the episode ended because it reached one of its limits."""
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
@@ -182,13 +182,13 @@ class Step(Record):
     counted: bool = True
     """False for an action that does not count towards the limit on actions. Only older runs have such actions."""
     printed: str = ""
-    """What the plan has printed since the previous step."""
+    """The output that the plan has printed since the previous step."""
     undone: bool = False
     """True if a later rewind undid the step. An undone step still counts towards the limit on actions."""
 
 
 class Feedback(Record):
-    """The result of a cell, as the planner sees it. ``line`` is the line of the first fault in the cell."""
+    """The result of a cell, as the planner sees it. ``line`` is the line of the cell's first fault."""
 
     wording_fields: ClassVar = frozenset({"text"})
     """Fields left out of the digest that identifies a recorded reply, unless they hold a RenderedText.
@@ -311,16 +311,22 @@ class Judgement(NamedTuple):
         return self.verdict.solved, self.verdict.score, len(self.milestones)
 
     def ending(
-        self, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, incomplete: int = 0, no_plan: str = ""
+        self,
+        feedbacks: Sequence[Feedback],
+        actions: int,
+        *,
+        used_up: bool,
+        incomplete_plans: int = 0,
+        no_plan: str = "",
     ) -> Ending:
         """Return the ending of an episode that ends now.
 
-        ``used_up`` is True if an action was refused because no actions were left. ``incomplete`` is the number of plans
-        that were meant to do the whole task, but ran to their end without doing it. ``no_plan`` says why there was no
-        usable plan, if the episode ended for that reason. If the last cell has recorded a different problem with a
+        ``used_up`` is True if an action was refused because no actions were left. ``incomplete_plans`` is the number of
+        plans that were meant to do the whole task, but ran to their end without doing it. If the episode ended because
+        there was no usable plan, ``no_plan`` is the reason. If the last cell has recorded a different problem with a
         reply, for example a reply of another role, the message names both.
         """
-        errors = _count_errors(feedbacks) + incomplete
+        errors = _count_errors(feedbacks) + incomplete_plans
         outcome, cause = _outcome(self.verdict, feedbacks, errors, used_up=used_up)
         message = self.verdict.fault if cause in (FeedbackKind.DONE, FeedbackKind.UNFINISHED) else ""
         if cause == FeedbackKind.PARSE:

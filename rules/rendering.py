@@ -14,8 +14,8 @@ from planbook.planner import (
     RenderedText,
     action_docs,
     fence_around,
-    function_heads,
     function_signatures,
+    function_stubs,
     prompt_block,
 )
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill, rule_number
@@ -68,7 +68,7 @@ def shorten_helper(rule: Rule, predefined: Collection[str]) -> Rule:
     names = bound_names(code)  # empty if the example is not code
     if rule.type is not RuleType.USEFUL_HELPER_METHOD or not names or not names <= set(predefined):
         return rule
-    return rule.model_copy(update={"example": function_heads(code)})
+    return rule.model_copy(update={"example": function_stubs(code)})
 
 
 def render_calls(rules_text: str, helpers: Iterable[Rule], predefined: Collection[str]) -> str:

@@ -142,7 +142,7 @@ class _GraphPasses:
         done = run_pass(
             graph, self.database, scope, number=number, hooks=hooks, max_concurrent=limit, retry_failed=True
         )
-        answer = done.answers[self.file.code] if self.file.code else done.last
+        answer = done.answers[self.file.code] if self.file.code else done.last_answer
         self.result |= {"passes": number + 1, "answer": answer, "answers": done.answers, "skipped": list(done.skipped)}
 
     def _print(self, kind: EventKind, body: Body) -> None:

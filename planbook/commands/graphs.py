@@ -204,10 +204,10 @@ def refuse_environment(file: GraphFile, name: str, values: Mapping[str, JsonValu
     Such a graph is accepted if a value, an input or an initial value takes the environment's place in the database.
     ``name`` is the name that the user gave.
     """
-    uses_environment = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(
+    uses_environment = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up_paths) or any(
         ":" not in hook for hook in file.hooks
     )
-    is_given = any(paths_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
+    is_given = any(paths_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial_values))
     if file.code is not None and uses_environment and not is_given:
         flags = f"--env ENV --planner-option graph={name}"
         raise BadArgument(f"{name} plays an environment, a pass per step: use planbook run --planner agentkit {flags}")
@@ -224,7 +224,7 @@ def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
     known = file.known_paths
     for path in paths:
         # the path "" is the whole database; a prompt inserts it with {{ db }}
-        if "" not in file.looked_up and not any(paths_overlap(path, used) for used in known):
+        if "" not in file.looked_up_paths and not any(paths_overlap(path, used) for used in known):
             takes = f"It takes {', '.join(known)}" if known else "It takes no values"
             raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {takes}")
 

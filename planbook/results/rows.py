@@ -18,7 +18,7 @@ from planbook.planner import (
     Match,
     Outcome,
     RecordedSpan,
-    Spans,
+    SpanReader,
     Spending,
 )
 from planbook.runs import DIVERGED, Entry
@@ -94,7 +94,7 @@ class Result:
     """The number of events read so far."""
     _restarts: int = -1
     """The number of restarts before the last attempt. The next three fields are about this attempt only."""
-    _spans: Spans = field(default_factory=Spans)
+    _span_reader: SpanReader = field(default_factory=SpanReader)
     _last_step: Any = None
     """The last action with its observation, as recorded."""
     _claim: Claim | None = None
@@ -120,9 +120,10 @@ class Result:
         if restarts < self._restarts:
             return
         if restarts > self._restarts:
-            self._restarts, self._spans, self._last_step, self._claim = restarts, Spans(self.bulky), None, None
+            self._restarts, self._span_reader = restarts, SpanReader(self.bulky)
+            self._last_step, self._claim = None, None
         body: Any = event.body
-        self._spans.take(event, self.events)
+        self._span_reader.read(event, self.events)
         if event.kind == "act":
             self._last_step, self._claim = body, None
         elif event.kind == "rewind":
@@ -208,7 +209,7 @@ class Result:
     @property
     def spans(self) -> list[RecordedSpan]:
         """The spans that the method recorded, in the order in which they began, without the ``bulky`` fields."""
-        return list(self._spans.recorded())
+        return list(self._span_reader.spans())
 
     @property
     def claim(self) -> TaskClaim:

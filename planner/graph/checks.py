@@ -31,7 +31,7 @@ PlacedFault = tuple[YamlPath, str]
 """A path in the YAML file, and the problem at this path."""
 MAX_NODES = 200
 """Maximum number of nodes in a graph file, including those of branches and loops. Checking more would take too long."""
-Shapes = Mapping[str, Shape]
+ShapesByName = Mapping[str, Shape]
 """Maps the names of variables to the shapes (forms) of their values."""
 
 
@@ -47,7 +47,7 @@ class _NodePlace(NamedTuple):
 
 
 def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[PlacedFault]:
-    """Yield every fault that pydantic does not find. ``is_complete`` is False if faulty parts were already removed.
+    """Yield the faults that pydantic does not find. ``is_complete`` is False if faulty parts were removed before.
 
     ``folder`` is the folder of the graph file. Paths of hook files are relative to it.
     """
@@ -57,9 +57,9 @@ def check_file(file: GraphFile, folder: Path, *, is_complete: bool) -> Iterator[
     visible = frozenset(file.nodes)
     places = [place for node in file.nodes.values() for place in _places(node, ("nodes",), visible)]
     checks = _Checks(file, places, is_complete=is_complete)
-    yield from _check_top(file, places, is_complete=is_complete)
+    yield from _check_names(file, places, is_complete=is_complete)
     for place in places:
-        yield from checks.node(place)
+        yield from checks.node_faults(place)
         loop = place.node.loop
         for node, where in ((place.node, place.where), (loop and loop.node, (*place.where, "each", "node"))):
             for key, name in node.hooks.items() if node else ():
@@ -76,8 +76,8 @@ def _places(node: GraphNode, where: YamlPath, visible: frozenset[str], parent: s
             yield from _places(inner, (*where, "if", number, "nodes"), visible | set(branch.nodes), node.name)
 
 
-def _check_top(file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> Iterator[PlacedFault]:
-    """Yield faults in ``code``, names that several nodes share, and cycles."""
+def _check_names(file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> Iterator[PlacedFault]:
+    """Yield faults in ``code``, in the names of nodes, and in the order of nodes (cycles)."""
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{suggestion(file.code, file.nodes)}"
     elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if is_complete else (CODE, ANY)):
@@ -99,24 +99,25 @@ def _cycles(file: GraphFile, places: list[_NodePlace]) -> Iterator[PlacedFault]:
             try:
                 graph.layers()
             except GraphError as error:
-                first = str(error).partition("cycle: ")[2].partition(" ")[0]
-                yield next(place.where for place in places if place.node.name == first.partition(":")[0]), str(error)
-                graph.leave_out_node(first)  # to find the other cycles
+                first_node = str(error).partition("cycle: ")[2].partition(" ")[0]
+                name = first_node.partition(":")[0]
+                yield next(place.where for place in places if place.node.name == name), str(error)
+                graph.leave_out_node(first_node)  # to find the other cycles
             else:
                 return
 
 
 class _Checks:
-    """Checks what each node looks up in the database and in the answers of other nodes, and what it stores."""
+    """Checks the look-ups of each node in the database and in the answers of other nodes, and its stored values."""
 
     def __init__(self, file: GraphFile, places: list[_NodePlace], *, is_complete: bool) -> None:
         self._file, self._places, self._is_complete = file, places, is_complete
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_shapes())
-        """The database paths at which nodes store values, with the shapes of the values. A path may occur twice."""
+        """The database paths at which nodes store values, with the values' shapes. A path may occur twice."""
         self._open_paths = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
         """Paths whose values are unknown until the graph runs. Their values may have any parts."""
-        self._known_paths = [*paths_of(file.initial), *self._open_paths, *(path for path, _ in self._stored)]
+        self._known_paths = [*paths_of(file.initial_values), *self._open_paths, *(path for path, _ in self._stored)]
 
     def _stored_shapes(self) -> Iterator[tuple[str, Shape]]:
         for node in (place.node for place in self._places):
@@ -128,36 +129,34 @@ class _Checks:
     def _part_shape(self, node: GraphNode, part: Expression) -> Shape | None:
         """Return the shape of the part of an answer that an expression such as ``answer.steps`` selects.
 
-        Return None if the expression has another form, or if the answer has no such part.
+        Return None if the expression is not of this form, or if the answer has no such part.
         """
         (look_up, *other_look_ups), source = part.look_ups or (LookUp(""),), part.source.strip()
         if other_look_ups or look_up.path != source or look_up.path.partition(".")[0] != ANSWER:
             return None
         return node.expect.part(source.partition(".")[2])
 
-    # One node.
-
-    def node(self, place: _NodePlace) -> Iterator[PlacedFault]:
-        """Yield the faults of one node."""
+    def node_faults(self, place: _NodePlace) -> Iterator[PlacedFault]:
+        """Yield the faults of one node, except those of its hooks."""
         node, where, loop = place.node, place.where, place.node.loop
         if not NAME.fullmatch(node.name) or node.name in RESERVED:
             yield where, f"{node.name!r} cannot be the name of a node: write a word made of letters, digits and _"
-        yield from self._unknown_nodes(node.after, (*where, "after"), place)
+        yield from self._unknown_node_faults(node.after, (*where, "after"), place)
         for key, text in node.texts.items():
-            yield from self._source(text, (*where, key), place, {}, optional=False)
+            yield from self._source_faults(text, (*where, key), place, {}, optional=False)
         if node.when:
-            yield from self._condition(node.when, (*where, "when"), place, {})
-        own = {ANSWER: node.expect}
+            yield from self._condition_faults(node.when, (*where, "when"), place, {})
+        local_shapes = {ANSWER: node.expect}
         for path, part in node.store.items():
-            yield from self._source(part, (*where, "store", path), place, own)
+            yield from self._source_faults(part, (*where, "store", path), place, local_shapes)
         for number, branch in enumerate(node.branches):
-            yield from self._unknown_nodes(branch.before, (*where, "if", number, "before"), place)
-            yield from self._condition(branch.when, (*where, "if", number, "when"), place, own)
+            yield from self._unknown_node_faults(branch.before, (*where, "if", number, "before"), place)
+            yield from self._condition_faults(branch.when, (*where, "if", number, "when"), place, local_shapes)
         if loop:
             at_loop = (*where, "each")
-            yield from self._unknown_nodes(loop.before, (*at_loop, "before"), place)
-            yield from self._unknown_nodes(loop.node.after, (*at_loop, "node", "after"), place)
-            yield from self._source(loop.items, (*at_loop, "in"), place, own)
+            yield from self._unknown_node_faults(loop.before, (*at_loop, "before"), place)
+            yield from self._unknown_node_faults(loop.node.after, (*at_loop, "node", "after"), place)
+            yield from self._source_faults(loop.items, (*at_loop, "in"), place, local_shapes)
             items = self._part_shape(node, loop.items)
             if items and items.kind not in (LIST, ANY):
                 yield (*at_loop, "in"), f"{loop.items} is not a list; it is {items.sketch()}"
@@ -165,10 +164,10 @@ class _Checks:
                 yield (*at_loop, "as"), f"{loop.name!r} cannot be the name of an item; write one word, such as item"
             item = {loop.name: (items and items.inner) or Shape(ANY)}
             for key, text in loop.node.texts.items():
-                yield from self._source(text, (*at_loop, "node", key), place, item, optional=False)
+                yield from self._source_faults(text, (*at_loop, "node", key), place, item, optional=False)
 
-    def _unknown_nodes(self, names: tuple[str, ...], where: YamlPath, place: _NodePlace) -> Iterator[PlacedFault]:
-        """Yield a fault for each name that is not the name of a node that the node at ``place`` may wait for."""
+    def _unknown_node_faults(self, names: tuple[str, ...], where: YamlPath, place: _NodePlace) -> Iterator[PlacedFault]:
+        """Yield a fault for each name that is not visible at ``place``."""
         for name in names:
             if problem := self._node_problem(name, place):
                 yield where, problem
@@ -176,46 +175,52 @@ class _Checks:
     def _node_problem(self, name: str, place: _NodePlace) -> str:
         if name in place.visible:
             return ""
-        named = self._by_name.get(name)
-        if named and named.parent:
-            return f"{name} exists only in a branch of {named.parent}; write before: [{place.node.name}] there"
+        other = self._by_name.get(name)
+        if other and other.parent:
+            return f"{name} exists only in a branch of {other.parent}; write before: [{place.node.name}] there"
         return f"there is no node {name}{suggestion(name, place.visible)}"
 
-    # Look-ups.
+    def _condition_faults(
+        self, source: Expression, where: YamlPath, place: _NodePlace, local_shapes: ShapesByName
+    ) -> Iterator[PlacedFault]:
+        yield from self._source_faults(source, where, place, local_shapes, optional=False)
+        yield from _yes_no_conditions(source.condition_paths, where, self._shapes(place, local_shapes))
 
-    def _condition(self, source: Expression, where: YamlPath, place: _NodePlace, own: Shapes) -> Iterator[PlacedFault]:
-        yield from self._source(source, where, place, own, optional=False)
-        yield from _always_true(source.as_condition, where, self._shapes(place, own))
+    def _shapes(self, place: _NodePlace, local_shapes: ShapesByName) -> ShapesByName:
+        return {**{name: self._by_name[name].node.expect for name in place.visible}, **local_shapes}
 
-    def _shapes(self, place: _NodePlace, own: Shapes) -> Shapes:
-        return {**{name: self._by_name[name].node.expect for name in place.visible}, **own}
-
-    def _source(
-        self, source: Template | Expression, where: YamlPath, place: _NodePlace, own: Shapes, *, optional: bool = True
+    def _source_faults(
+        self,
+        source: Template | Expression,
+        where: YamlPath,
+        place: _NodePlace,
+        local_shapes: ShapesByName,
+        *,
+        optional: bool = True,
     ) -> Iterator[PlacedFault]:
         """Yield the faults of a template or an expression.
 
-        ``own`` maps the variables that only this template or expression can use, such as ``answer``, to their shapes.
-        With ``optional``, optional parts of answers need no default.
+        ``local_shapes`` maps the variables that only this template or expression can use, such as ``answer``, to their
+        shapes. With ``optional``, optional parts of answers need no default.
         """
-        shapes = self._shapes(place, own)
+        shapes = self._shapes(place, local_shapes)
         for look_up in dict.fromkeys(source.look_ups):
-            if problem := self._problem(look_up, shapes, place, optional=optional):
+            if problem := self._look_up_problem(look_up, shapes, place, optional=optional):
                 yield where, f"{look_up.path}: {problem}"
-        yield from _always_true(source.tested_paths, where, shapes)
+        yield from _yes_no_conditions(source.tested_paths, where, shapes)
 
-    def _problem(self, look_up: LookUp, shapes: Shapes, place: _NodePlace, *, optional: bool) -> str:
+    def _look_up_problem(self, look_up: LookUp, shapes: ShapesByName, place: _NodePlace, *, optional: bool) -> str:
         """Return the reason why a look-up may find nothing, or "" if it always finds a value."""
-        first, _, rest = look_up.path.partition(".")
-        if first == DATABASE:
-            return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
-        if first not in shapes:
-            problem = self._node_problem(first, place)
-            in_file = first in self._by_name
-            return problem if in_file else f"{problem} For a value in the database, write {DATABASE}.{look_up.path}"
-        shape = shapes[first].part(rest)
+        root, _, subpath = look_up.path.partition(".")
+        if root == DATABASE:
+            return "" if look_up.may_be_missing or not subpath else self._path_problem(subpath)
+        if root not in shapes:
+            problem = self._node_problem(root, place)
+            is_node = root in self._by_name
+            return problem if is_node else f"{problem} For a value in the database, write {DATABASE}.{look_up.path}"
+        shape = shapes[root].part(subpath)
         if shape is None:
-            return f"its answer has no {rest}; it is {shapes[first].sketch()}"
+            return f"its answer has no {subpath}; it is {shapes[root].sketch()}"
         if shape.optional and not (optional or look_up.may_be_missing):
             return "this field is optional; give it a default, with | default(...)"
         return ""
@@ -225,14 +230,14 @@ class _Checks:
         is_open = any(path.startswith(f"{open_path}.") for open_path in self._open_paths)
         if is_open or any(f"{known_path}.".startswith(f"{path}.") for known_path in self._known_paths):
             return ""
-        above = [(stored, shape) for stored, shape in self._stored if path.startswith(f"{stored}.")]
-        if any(shape.part(path.removeprefix(f"{stored}.")) for stored, shape in above):
+        parents = [(parent, shape) for parent, shape in self._stored if path.startswith(f"{parent}.")]
+        if any(shape.part(path.removeprefix(f"{parent}.")) for parent, shape in parents):
             return ""
-        if above:
-            stored, shape = above[-1]
-            return f"the value at {stored} is {shape.sketch()}"
+        if parents:
+            parent, shape = parents[-1]
+            return f"the value at {parent} is {shape.sketch()}"
         parent = path.rpartition(".")[0]
-        if parent and isinstance(_value(self._file.initial, parent), dict | list):
+        if parent and isinstance(_value_or_none(self._file.initial_values, parent), dict | list):
             return ""  # a node or hook may fill it
         similar = suggestion(path, self._known_paths)
         if not self._is_complete and similar == ".":
@@ -240,15 +245,15 @@ class _Checks:
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
 
-def _always_true(paths: tuple[str, ...], where: YamlPath, shapes: Shapes) -> Iterator[PlacedFault]:
-    """Yield a fault for each path that is used as true or false although its value is "yes" or "no"."""
+def _yes_no_conditions(paths: tuple[str, ...], where: YamlPath, shapes: ShapesByName) -> Iterator[PlacedFault]:
+    """Yield a fault for each path in a condition whose value is "yes" or "no", which both count as true."""
     for path in paths:
-        first, _, rest = path.partition(".")
-        if first in shapes and (shape := shapes[first].part(rest)) and shape.kind == YES_NO:
+        root, _, subpath = path.partition(".")
+        if root in shapes and (shape := shapes[root].part(subpath)) and shape.kind == YES_NO:
             yield where, f'{path} is "yes" or "no", which both count as true; write {path} == "yes"'
 
 
-def _value(values: dict[str, JsonValue], path: str) -> object:
+def _value_or_none(values: dict[str, JsonValue], path: str) -> object:
     try:
         return part_at(values, path)
     except KeyError:

@@ -1,6 +1,6 @@
-"""The database of a prompt graph, which keeps JSON values under dotted paths such as ``plan.goal``.
+"""The database of a prompt graph, which stores JSON values at dotted paths such as ``plan.goal``.
 
-All nodes share the database, and the next pass over the graph can read what this pass has stored.
+All nodes share the database, and the next pass over the graph can read the values that this pass has stored.
 """
 
 import re
@@ -18,7 +18,7 @@ _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 def checked_json(value: JsonValue, source: str) -> JsonValue:
-    """Return the value unchanged if JSON can express it. Otherwise raise GraphError with ``source`` in the message."""
+    """Return the value if it is valid JSON. Otherwise raise GraphError with ``source`` in the message."""
     try:
         _JSON.validate_python(value, strict=True)
     except ValidationError as error:
@@ -56,21 +56,21 @@ def paths_overlap(first: str, second: str) -> bool:
 
 
 class GraphDatabase:
-    """The values of a graph. They are copied when they are stored or read, so only this class's methods change them.
+    """The values of a graph. They are copied when they are stored or read, so only the methods can change them.
 
     A hook may store a mapping with any keys, but the keys in a path consist of letters, digits, ``_`` and ``-``.
     """
 
     def __init__(self, values: Mapping[str, JsonValue] | None = None) -> None:
         self._values: dict[str, JsonValue] = deepcopy(dict(values or {}))
-        self._locked = False
-        self.written: dict[str, None] = {}
-        """The paths that have changed since a caller last cleared this dict, in order of change."""
+        self._is_read_only = False
+        self.changed_paths: dict[str, None] = {}
+        """The paths whose values have changed since a caller last cleared this dict, in order of change."""
 
     def view(self) -> "GraphDatabase":
         """Return a read-only view of the values, for hooks that may run concurrently."""
         view = GraphDatabase()
-        view._values, view._locked = self._values, True
+        view._values, view._is_read_only = self._values, True
         return view
 
     def get(self, path: str) -> JsonValue:
@@ -118,7 +118,7 @@ class GraphDatabase:
 
     def _mapping_for(self, path: str) -> tuple[dict[str, JsonValue], str]:
         """Return the mapping that holds the value at a path, and the value's key. Missing mappings are created."""
-        if self._locked:
+        if self._is_read_only:
             raise GraphError(f"{path} cannot be changed here: only a finish hook and `store` change the database")
         *parents, key = _check_path(path).split(".")
         mapping = self._values
@@ -128,7 +128,7 @@ class GraphDatabase:
                 parent = ".".join(parents[: number + 1])
                 raise GraphError(f"{path} cannot be stored: {parent} in the database is a value, not a group of values")
             mapping = inner
-        self.written[path] = None
+        self.changed_paths[path] = None
         return mapping, key
 
 

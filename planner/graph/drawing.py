@@ -19,7 +19,7 @@ Kind = Literal["node", "code", "branch", "loop"]
 MAX_LINE = 34
 """Maximum number of characters in a line of a node's box. Longer lines are cut."""
 MAX_IMPLIED_ARROWS = 24
-"""If a graph has more implied arrows than this, none of them is drawn. Each box then shows how many it is missing.
+"""If a graph has more implied arrows than this, none of them is drawn. Each box then shows how many are missing.
 
 An arrow is implied if other arrows already lead from its source to its target through other nodes.
 """
@@ -56,7 +56,7 @@ def mermaid(file: GraphFile) -> str:
     The box with double walls is the node that writes plan code. Nodes of branches have rounded boxes, and nodes of
     loops have slanted boxes.
     """
-    boxes, arrows = _picture(file)
+    boxes, arrows = _boxes_and_arrows(file)
     ids = {name: f"n{number}" for number, name in enumerate(boxes)}
     lines = ["flowchart TD"]
     for name, box in boxes.items():
@@ -69,7 +69,7 @@ def mermaid(file: GraphFile) -> str:
 
 def dot(file: GraphFile) -> str:
     """Return the graph in DOT, the language of Graphviz."""
-    boxes, arrows = _picture(file)
+    boxes, arrows = _boxes_and_arrows(file)
     ids = {name: f"n{number}" for number, name in enumerate(boxes)}
     lines = ["digraph {", f"  label={_quoted(file.about or file.name)}; labelloc=t; fontname=Helvetica;"]
     lines += ["  node [shape=box, fontname=Helvetica, fontsize=11]; edge [fontname=Helvetica, fontsize=10];"]
@@ -101,11 +101,8 @@ def svg(file: GraphFile) -> str:
     return finished.stdout
 
 
-def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
-    """Return a dict that maps each node to its box, and the arrows to draw between the boxes.
-
-    The nodes of branches and loops are included.
-    """
+def _boxes_and_arrows(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
+    """Return the box of each node, including the nodes of branches and loops, and the arrows between the boxes."""
     graph, inner = whole_graph(file), dict(_inner_nodes(file))
     kinds: dict[str, Kind] = {name: kind for name, (kind, _) in inner.items()}
     arrows = list(_arrows(graph, {name: label for name, (_, label) in inner.items()}))
@@ -114,7 +111,9 @@ def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
     boxes = {}
     for name, node in graph.nodes.items():
         lines = [name, *_properties(node), *([f"{hidden[name]} more answers"] if hidden[name] else [])]
-        boxes[name] = _DrawnNode("code" if name == file.code else kinds.get(name, "node"), tuple(map(_short, lines)))
+        boxes[name] = _DrawnNode(
+            "code" if name == file.code else kinds.get(name, "node"), tuple(map(_shortened, lines))
+        )
     return boxes, [arrow for arrow in arrows if not (hidden and arrow.implied)]
 
 
@@ -131,16 +130,16 @@ def _inner_nodes(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
 
 def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
     edges = graph.edges()
-    next_nodes: dict[str, set[str]] = {name: set() for name in graph.nodes}
+    successors: dict[str, set[str]] = {name: set() for name in graph.nodes}
     for edge in edges:
-        next_nodes[edge.source].add(edge.target)
-    later: dict[str, set[str]] = {}
+        successors[edge.source].add(edge.target)
+    descendants: dict[str, set[str]] = {}
     for name in (name for layer in reversed(graph.layers()) for name in layer):
-        later[name] = next_nodes[name].union(*(later[target] for target in next_nodes[name]))
+        descendants[name] = successors[name].union(*(descendants[target] for target in successors[name]))
     for edge in edges:
-        implied = any(edge.target in later[target] for target in next_nodes[edge.source])
+        implied = any(edge.target in descendants[target] for target in successors[edge.source])
         if edge.target in labels and not edge.shows_answer:
-            yield _Arrow(edge.source, edge.target, "branch", _short(labels[edge.target]))
+            yield _Arrow(edge.source, edge.target, "branch", _shortened(labels[edge.target]))
         elif edge.shows_answer or not implied:
             yield _Arrow(edge.source, edge.target, "answer" if edge.shows_answer else "order", implied=implied)
 
@@ -167,7 +166,7 @@ def _describe_shape(shape: Shape) -> str:
     return ", ".join(shape.choices or shape.fields) or shape.kind
 
 
-def _short(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…"
 
 

@@ -80,30 +80,30 @@ def graph_faults(text: str, path: Path) -> list[FileFault]:
 
 
 def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
-    read = read_yaml(text, _MAX_CHARACTERS)
-    if isinstance(read, list):
-        return None, read
-    if not isinstance(read.value, dict):
+    yaml_file = read_yaml(text, _MAX_CHARACTERS)
+    if isinstance(yaml_file, list):
+        return None, yaml_file
+    if not isinstance(yaml_file.value, dict):
         return None, [FileFault(1, "", "a graph file must be a mapping; it begins with `nodes:`")]
-    file, faults = _validate(read, path.stem)
+    file, faults = _validate(yaml_file, path.stem)
     if file is not None:
-        found = check_file(file, path.parent, is_complete=not faults)
-        faults += [read.fault(*fault) for fault in islice(found, _MAX_FAULTS)]
+        placed_faults = check_file(file, path.parent, is_complete=not faults)
+        faults += [yaml_file.fault(*fault) for fault in islice(placed_faults, _MAX_FAULTS)]
     faults = sorted(set(faults))
     if len(faults) >= _MAX_FAULTS:
         faults[_MAX_FAULTS:] = [FileFault(faults[_MAX_FAULTS - 1].line, "", "there may be more faults; correct these")]
     return file, faults
 
 
-def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
-    """Return the graph without its faulty parts, and the faults that pydantic has found.
+def _validate(yaml_file: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
+    """Return the graph without its faulty parts, and the faults that pydantic finds.
 
-    Return None for the graph if removing parts does not make it valid, or if there are too many faults.
+    The graph is None if it is still invalid without these parts, or if there are too many faults.
     """
-    value: Any = {**deepcopy(read.value), "name": name}
+    value: Any = {**deepcopy(yaml_file.value), "name": name}
     faults: dict[FileFault, None] = {}
-    if "name" in read.value:
-        faults[read.fault(("name",), "there is no such key; a graph is named after its file")] = None
+    if "name" in yaml_file.value:
+        faults[yaml_file.fault(("name",), "there is no such key; a graph is named after its file")] = None
     for _ in range(_MAX_VALIDATIONS):
         try:
             return GraphFile.model_validate(value), list(faults)
@@ -112,27 +112,27 @@ def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFau
                 where = tuple(part for part in problem["loc"] if part != "[key]")
                 if len(faults) > _MAX_FAULTS:
                     return None, list(faults)
-                faults.setdefault(read.fault(where, _message(problem, where)))
+                faults.setdefault(yaml_file.fault(where, _message(problem, where)))
                 _remove(value, where)
     return None, list(faults)
 
 
 def _remove(value: Any, where: YamlPath) -> None:
-    """Remove the faulty part at the path ``where`` from ``value``. Replace a required part with a placeholder."""
-    *parents, last = where or ("nodes",)
+    """Remove the faulty part at the path ``where``, or replace it with a placeholder if it is required."""
+    *parents, last_key = where or ("nodes",)
     for key in parents:
         try:
             value = value[key]
         except (KeyError, IndexError, TypeError):
             return
     if isinstance(value, dict):
-        value.pop(last, None)
+        value.pop(last_key, None)
         is_node = parents[-1:] == ["nodes"] != parents[-2:-1]  # a node may be named "nodes", too
-        placeholder = _NODE if is_node else _PLACEHOLDERS.get(str(last))
+        placeholder = _NODE if is_node else _PLACEHOLDERS.get(str(last_key))
         if placeholder is not None:
-            value[last] = deepcopy(placeholder)
-    elif isinstance(value, list) and isinstance(last, int):
-        value[last] = {}
+            value[last_key] = deepcopy(placeholder)
+    elif isinstance(value, list) and isinstance(last_key, int):
+        value[last_key] = {}
 
 
 _NODE = {"prompt": "?", "expect": "any"}
@@ -148,11 +148,11 @@ _PLACEHOLDERS: Mapping[str, Any] = {
 
 def _message(error: Any, where: YamlPath) -> str:
     """Return the message for a pydantic error, in the terms of the file format."""
-    kind, last = error["type"], where[-1] if where else "graph"
+    kind, last_key = error["type"], where[-1] if where else "graph"
     if kind == "extra_forbidden":
         keys = (field.alias or name for name, field in _model_at(where[:-1]).model_fields.items())
-        known = [key for key in keys if key != "name"]
-        return f"there is no such key{suggestion(str(last), known)} The keys are {', '.join(known)}"
+        known_keys = [key for key in keys if key != "name"]
+        return f"there is no such key{suggestion(str(last_key), known_keys)} The keys are {', '.join(known_keys)}"
     if kind == "value_error":
         return str(error["ctx"]["error"])
     return str(_MESSAGES.get(kind, error["msg"]))

@@ -2,7 +2,7 @@
 
 In a pass over the graph, each node is evaluated (asked or skipped) after the nodes that it waits for. The order follows
 Kahn's algorithm (AgentKit paper, section 2.3), except that all ready nodes are evaluated together, as a layer. So an
-answer can change later layers, but not the rest of its own layer. Permanent nodes and edges belong to every pass.
+answer can change later layers, but not its own layer. Permanent nodes and edges belong to every pass.
 Temporary nodes and edges belong only to the current pass.
 
 An edge makes one node wait for another. Nodes define edges themselves: a node waits for the nodes in ``after`` and for
@@ -72,7 +72,7 @@ class Graph:
     def edges(self) -> list[Edge]:
         """Return the edges of this pass. Edges that nodes define come before added edges."""
         edges: dict[tuple[str, str], bool] = {}
-        for edge in (*_own_edges(self.nodes), *self._edges, *self._temporary_edges):
+        for edge in (*_defined_edges(self.nodes), *self._edges, *self._temporary_edges):
             ends = edge[:2]
             if self._left_out.isdisjoint(ends):
                 edges[ends] = edges.get(ends, False) or edge.shows_answer
@@ -104,8 +104,8 @@ class Graph:
             sorter.prepare()
         except CycleError as error:
             cycle = error.args[1][1:]
-            first = cycle.index(min(cycle, key=order.__getitem__))
-            path = " -> ".join([*cycle[first:], *cycle[: first + 1]])
+            start = cycle.index(min(cycle, key=order.__getitem__))
+            path = " -> ".join([*cycle[start:], *cycle[: start + 1]])
             raise GraphError(f"the graph has a cycle: {path}; remove one of its edges") from None
         while layer := sorted(sorter.get_ready(), key=order.__getitem__):
             layers.append(layer)
@@ -197,7 +197,7 @@ class Graph:
             raise GraphError(f"{name} was evaluated in this pass; it can be changed again in the next pass")
 
 
-def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
+def _defined_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
     """Yield the edges that the nodes themselves define (see the module's docstring)."""
     for node in nodes.values():
         yield from (Edge(source, node.name) for source in node.after)
@@ -240,8 +240,8 @@ def _add_with_inner_nodes(graph: Graph, node: GraphNode) -> None:
 def _connect(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
     """Add the edges from a node to the inner nodes of its branch or loop, and from these to the nodes in ``before``.
 
-    Only inner nodes that wait for no other inner node get an edge from the node. Only inner nodes that no other inner
-    node waits for get edges to the nodes in ``before``.
+    The edges from the node lead to the inner nodes that wait for no other inner node. The edges to ``before`` come from
+    the inner nodes that no other inner node waits for.
     """
     awaited = {name for inner in inner_nodes for name in (*inner.after, *inner.needs)}
     names = {inner.name for inner in inner_nodes}

@@ -56,7 +56,7 @@ def _expression(value: Any) -> Any:
 
 
 def _with_names(value: Any) -> Any:
-    """Set the ``name`` of each node to its key in the file, or to None, which is refused, if it already has one."""
+    """Set the ``name`` of each node to its key in the file or, if it has a ``name``, to None, which is refused."""
     if not isinstance(value, Mapping):
         return value
     return {
@@ -66,10 +66,10 @@ def _with_names(value: Any) -> Any:
 
 
 DatabasePath = Annotated[str, Field(pattern=f"^{PATH.pattern}$")]
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
-Prompt = Annotated[InstanceOf[Template], BeforeValidator(_template)]
-Value = Annotated[InstanceOf[Expression], BeforeValidator(_expression)]
-Expect = Annotated[InstanceOf[Shape], BeforeValidator(shape_of)]
+NameList = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+TemplateField = Annotated[InstanceOf[Template], BeforeValidator(_template)]
+ExpressionField = Annotated[InstanceOf[Expression], BeforeValidator(_expression)]
+ShapeField = Annotated[InstanceOf[Shape], BeforeValidator(shape_of)]
 
 
 class _GraphModel(BaseModel):
@@ -81,14 +81,14 @@ class BaseNode(_GraphModel):
 
     name: str = ""
     """Empty for the node of a loop: for each item, it is copied under a new name."""
-    prompt: Prompt
-    after: Names = ()
+    prompt: TemplateField
+    after: NameList = ()
     """The nodes whose answers are shown above the prompt, in this order."""
     model: str = ROLE
     """The role of the model that is asked."""
-    expect: Expect = ANY_TEXT
+    expect: ShapeField = ANY_TEXT
     """The shape (form) that the answer must have."""
-    system: Prompt | None = None
+    system: TemplateField | None = None
     """The system message, or None if there is none."""
     compose: str | None = None
     check: str | None = None
@@ -108,14 +108,14 @@ class BaseNode(_GraphModel):
 class EachLoop(_GraphModel):
     """A loop (``each`` in a graph file). For every item of a list, it adds a node to the current pass."""
 
-    items: Value = Field(alias="in")
+    items: ExpressionField = Field(alias="in")
     """The expression that selects the list, such as ``answer.steps`` or ``db.path``."""
     name: str = Field(alias="as", default="item")
     """The variable that holds the item in the prompt of an added node."""
     node: BaseNode
     store: DatabasePath | None = None
     """Database path at which the list of the added nodes' answers is stored, or None if it is not stored."""
-    before: Names = ()
+    before: NameList = ()
     """The nodes that wait for the added nodes and are shown their answers."""
     max_items: int = Field(alias="most", default=DEFAULT_MAX_ITEMS, ge=1)
     """Maximum number of items. A longer list is refused."""
@@ -124,9 +124,9 @@ class EachLoop(_GraphModel):
 class IfBranch(_GraphModel):
     """A branch (``if`` in a graph file). If its condition holds, it adds nodes to the current pass."""
 
-    when: Value
+    when: ExpressionField
     nodes: Annotated[dict[str, "GraphNode"], BeforeValidator(_with_names)] = Field(min_length=1)
-    before: Names = ()
+    before: NameList = ()
     """The nodes that wait for the added nodes.
 
     They are shown the answers of the branch's last nodes: those that no other node of the branch waits for.
@@ -134,12 +134,12 @@ class IfBranch(_GraphModel):
 
 
 class GraphNode(BaseNode):
-    """One question to a model, and what to do with the answer."""
+    """One question to a model, and the effects of its answer."""
 
     name: str
-    store: Annotated[dict[DatabasePath, Value], BeforeValidator(_as_store)] = {}
+    store: Annotated[dict[DatabasePath, ExpressionField], BeforeValidator(_as_store)] = {}
     """Maps database paths to the parts of the answer that are stored there, such as ``answer.field``."""
-    when: Value | None = None
+    when: ExpressionField | None = None
     """If this condition is false, the node is skipped, and its last answer or its ``else`` value is used instead."""
     every: int = Field(default=1, ge=1)
     """The node is asked only in every n-th pass, starting with the first. In all other passes it is skipped."""
@@ -152,7 +152,7 @@ class GraphNode(BaseNode):
 
     @field_validator("name", mode="before")
     @classmethod
-    def _is_key(cls, name: Any) -> Any:
+    def _refuse_name(cls, name: Any) -> Any:
         """Raise ValueError if the node has a ``name`` in the file."""
         if name is None:
             raise ValueError("a node's name is the key before its colon; remove `name`")
@@ -160,8 +160,8 @@ class GraphNode(BaseNode):
 
     @field_validator("otherwise")
     @classmethod
-    def _as_expected(cls, answer: JsonValue, info: ValidationInfo) -> JsonValue:
-        """Return the ``else`` value in the form of ``expect``. Here, text or code may be empty."""
+    def _check_otherwise(cls, answer: JsonValue, info: ValidationInfo) -> JsonValue:
+        """Return the ``else`` value in the form of ``expect``. Text and code may be empty here."""
         expect = info.data.get("expect")  # missing if ``expect`` is faulty
         if answer is None or expect is None or (answer == "" and expect.kind in (TEXT, CODE)):
             return answer
@@ -185,7 +185,7 @@ class GraphNode(BaseNode):
 
     @property
     def answers_path(self) -> str | None:
-        """For a node that a loop added: the database path of the list to which it appends its answer, if any."""
+        """For a node that a loop added: the database path of the list to which the answer is appended, if any."""
         return self._answers_path
 
     def nested_nodes(self) -> Iterator[BaseNode]:
@@ -212,7 +212,7 @@ class GraphNode(BaseNode):
 
 
 class GraphFile(_GraphModel):
-    """A graph file. Each episode creates its own graph and database from it."""
+    """A graph file. Each episode creates a new graph and database from it."""
 
     name: str
     """The name of the file, without ``.yaml``."""
@@ -239,14 +239,14 @@ class GraphFile(_GraphModel):
         return {name: self._find_hook(name) for name in names}
 
     @property
-    def initial(self) -> dict[str, JsonValue]:
+    def initial_values(self) -> dict[str, JsonValue]:
         """The initial values of the database, with ``manual`` and ``guidance``."""
         texts = {"manual": self.manual, "guidance": self.guidance}
         return {**self.database, **{name: text for name, text in texts.items() if text is not None}}
 
     def new_database(self) -> GraphDatabase:
         """Return a database with the initial values."""
-        return GraphDatabase(self.initial)
+        return GraphDatabase(self.initial_values)
 
     @property
     def all_nodes(self) -> tuple[BaseNode, ...]:
@@ -259,17 +259,17 @@ class GraphFile(_GraphModel):
         return tuple(dict.fromkeys(node.model for node in self.all_nodes))
 
     @property
-    def looked_up(self) -> tuple[str, ...]:
-        """The database paths that templates and expressions in the file look up. Hooks may look up others."""
+    def looked_up_paths(self) -> tuple[str, ...]:
+        """The database paths that the file's templates and expressions look up. Hooks may look up others."""
         paths = (look_up.path.partition(".") for node in self._graph_nodes for look_up in node.look_ups())
-        return tuple(dict.fromkeys(path for first, _, path in paths if first == DATABASE))
+        return tuple(dict.fromkeys(path for root, _, path in paths if root == DATABASE))
 
     @property
     def known_paths(self) -> tuple[str, ...]:
-        """All database paths in the file: those of inputs, of initial values, and of values stored or looked up."""
+        """The database paths of inputs, of initial values, and of values that the file stores or looks up."""
         stored = [path for node in self._graph_nodes for path in node.store]
         stored += [node.loop.store for node in self._graph_nodes if node.loop and node.loop.store]
-        return tuple(dict.fromkeys([*self.inputs, *paths_of(self.initial), *stored, *self.looked_up]))
+        return tuple(dict.fromkeys([*self.inputs, *paths_of(self.initial_values), *stored, *self.looked_up_paths]))
 
     @property
     def _graph_nodes(self) -> list[GraphNode]:

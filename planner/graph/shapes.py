@@ -67,7 +67,7 @@ class Shape:
             return self._validator.validate_python(value)  # type: ignore[no-any-return]
         except ValidationError as error:
             faults = error.errors(include_url=False, include_input=False)[:_MAX_FAULTS]
-            raise ValueError("; ".join(map(_fault, faults))) from None
+            raise ValueError("; ".join(map(_describe_fault, faults))) from None
 
     @cached_property
     def _validator(self) -> SchemaValidator:
@@ -83,7 +83,7 @@ class Shape:
         return _SKETCHES.get(self.kind) or f"<one of: {', '.join(self.choices)}>"
 
     def part(self, path: str) -> "Shape | None":
-        """Return the shape of the part at a dotted path, or None if there cannot be such a part."""
+        """Return the shape of the part at a dotted path, or None if no such part is possible."""
         shape = self
         for name in filter(None, path.split(".")):
             if shape.kind == ANY:
@@ -165,14 +165,14 @@ def _schema_of(shape: Shape) -> schema.CoreSchema:
         return schema.no_info_before_validator_function(_without_nulls, mapping)
     if shape.kind == ANY:
         return schema.any_schema()
-    return schema.no_info_plain_validator_function(partial(_scalar, shape))
+    return schema.no_info_plain_validator_function(partial(_check_scalar, shape))
 
 
 def _without_nulls(value: Any) -> Any:
     return {name: item for name, item in value.items() if item is not None} if isinstance(value, dict) else value
 
 
-def _scalar(shape: Shape, value: Any) -> JsonValue:
+def _check_scalar(shape: Shape, value: Any) -> JsonValue:
     if shape.kind in (NUMBER, WHOLE):
         if isinstance(value, int if shape.kind == WHOLE else int | float) and not isinstance(value, bool):
             return value
@@ -183,7 +183,7 @@ def _scalar(shape: Shape, value: Any) -> JsonValue:
     raise ValueError(f"this must be {shape.sketch()[1:-1]}")
 
 
-# Reading answers that are not JSON.
+# Answers that are not JSON.
 
 
 def _refuse_surrogates(text: str) -> None:
@@ -239,6 +239,6 @@ def _field_sketch(name: str, shape: Shape) -> str:
     return f'"{name}": {shape.sketch()}{" (may be left out)" if shape.optional else ""}'
 
 
-def _fault(error: ErrorDetails) -> str:
-    """Return the description of a fault: the path of the value, and pydantic's message."""
+def _describe_fault(error: ErrorDetails) -> str:
+    """Return a description of a fault: the path of the value, and pydantic's message."""
     return f"{'.'.join(map(str, error['loc'])) or 'the answer'}: {error['msg'].removeprefix('Value error, ')}"

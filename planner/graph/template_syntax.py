@@ -41,7 +41,7 @@ def _path(node: nodes.Node) -> str:
 def look_ups(node: nodes.Node, *, may_be_missing: bool = False) -> Iterator[LookUp]:
     """Yield every look-up in a node and its inner nodes.
 
-    ``may_be_missing`` says whether the surrounding node allows for a missing value.
+    ``may_be_missing`` is True if the surrounding node allows for a missing value.
     """
     if path := _path(node):
         yield LookUp(path, may_be_missing)

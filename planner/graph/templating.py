@@ -1,7 +1,7 @@
 """Jinja in graph files: templates and expressions that use the database and the answers of nodes.
 
-Values are plain JSON, and ``{{ }}`` in a value is not evaluated. A template may take any amount of time: its author is
-trusted, like the author of the graph's hooks.
+Values are plain JSON, and ``{{ }}`` in a value is not evaluated. Rendering has no time limit, since the author of a
+template is trusted, like the author of the graph's hooks.
 """
 
 import json
@@ -44,10 +44,7 @@ class _Missing(StrictUndefined):
 
 
 class _Rendering:
-    """The state of one rendering: the look-ups so far.
-
-    ``roots`` maps the variables of the template, such as ``db``, to their values.
-    """
+    """The look-ups in one rendering. ``roots`` maps the template's variables, such as ``db``, to their values."""
 
     def __init__(self, roots: Mapping[str, JsonValue]) -> None:
         self.roots = roots
@@ -59,11 +56,11 @@ class _Rendering:
         if isinstance(value, _Missing):
             return value.part(name)
         path = f"{self._path(value)}.{name}".lstrip(".")
-        number = int(name) if str(name).removeprefix("-").isdecimal() else None
+        index = int(name) if str(name).removeprefix("-").isdecimal() else None
         if isinstance(value, dict) and name in value:
             part = value[name]
-        elif isinstance(value, list | str) and number is not None and -len(value) <= number < len(value):
-            part = value[number]
+        elif isinstance(value, list | str) and index is not None and -len(value) <= index < len(value):
+            part = value[index]
         else:
             return _Missing(suggestion(str(name), value if isinstance(value, dict) else ()), name=path)
         self.looked_up.append((path, part))
@@ -86,7 +83,7 @@ class _Rendering:
 MAX_PROMPT = 10_000_000
 """Maximum number of characters of a rendered template, since a template may loop over long lists in answers."""
 FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, AttributeError, LookupError, RecursionError)
-"""Errors that a template raises if a value does not fit it, for example if a filter gets a list and not a dict."""
+"""Errors that a template raises for an unsuitable value, for example if a filter gets a list and not a dict."""
 _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
 
 
@@ -106,8 +103,8 @@ def _eager_filter(name: str) -> Callable[..., Any]:
     """Return Jinja's filter with this name, changed to return a list instead of an iterator."""
 
     @pass_context
-    def run(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
-        result = _PLAIN_JINJA.call_filter(name, value, arguments, named, context=context)
+    def run(context: Context, value: Any, *args: Any, **kwargs: Any) -> Any:
+        result = _PLAIN_JINJA.call_filter(name, value, args, kwargs, context=context)
         return list(result) if isinstance(result, Iterator) else result
 
     return run
@@ -127,18 +124,18 @@ _JINJA.globals = {}
 
 
 class _JinjaSource:
-    """A template or an expression: its text, and the values that it uses."""
+    """A template or an expression, with the values that it uses."""
 
     def __init__(self, source: str, tree: nodes.Template) -> None:
         self.source = source
-        others: Iterator[Any] = tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))
-        if any(others):
+        other_files: Iterator[Any] = tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))
+        if any(other_files):
             raise ValueError("a template cannot use other files")
         conditions: Iterator[Any] = tree.find_all((nodes.If, nodes.CondExpr))
         self.tested_paths = tuple(path for condition in conditions for path in tested_paths(condition.test))
         """The paths of the values whose truth an ``if`` tests."""
-        found = list(look_ups(tree))
-        optional = {look_up.path for look_up in found if look_up.may_be_missing}
+        all_look_ups = list(look_ups(tree))
+        optional = {look_up.path for look_up in all_look_ups if look_up.may_be_missing}
         finder = meta.TrackingCodeGenerator(_JINJA)
         finder.optimizer = None  # it would evaluate constants, which could take long
         finder.visit(tree)
@@ -146,7 +143,7 @@ class _JinjaSource:
         """The variables that the text uses: ``db``, names of nodes, or the name of a loop's item."""
         self.look_ups = tuple(
             LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional))
-            for path, _ in found
+            for path, _ in all_look_ups
             if path.partition(".")[0] in self.names
         )
 
@@ -169,7 +166,7 @@ class Template(_JinjaSource):
     """The text of a prompt. Raises ValueError if it is not a valid template."""
 
     def __init__(self, source: str) -> None:
-        with _reading("the template"):
+        with _syntax_errors("the template"):
             tree = _JINJA.parse(source)
             super().__init__(source, tree)
             self._compiled: Any = _JINJA.from_string(tree)
@@ -193,14 +190,14 @@ class Expression(_JinjaSource):
     """A condition, or an expression that selects a value. Raises ValueError if it is not a valid expression."""
 
     def __init__(self, source: str) -> None:
-        with _reading(f"{source!r} is not an expression"):
+        with _syntax_errors(f"{source!r} is not an expression"):
             self._compiled = _JINJA.compile_expression(source, undefined_to_none=False)
             tree = _JINJA.parse(f"{{{{ {source} }}}}")
             super().__init__(source, tree)
             (output,) = tree.find_all(nodes.Output)
             (expression,) = output.nodes
-            self.as_condition = tuple(tested_paths(expression))
-            """The paths of the values whose truth the expression tests when used as a condition."""
+            self.condition_paths = tuple(tested_paths(expression))
+            """The paths of the values whose truth the expression tests if it is a condition."""
 
     def value(self, values: Mapping[str, JsonValue]) -> JsonValue:
         """Return the value of the expression. Raises KeyError if there is none, or GraphError if computing it fails."""
@@ -221,7 +218,8 @@ class Expression(_JinjaSource):
 
 
 @contextmanager
-def _reading(subject: str) -> Iterator[None]:
+def _syntax_errors(subject: str) -> Iterator[None]:
+    """Turn Jinja's syntax errors into a ValueError whose message begins with ``subject``."""
     try:
         yield
     except TemplateSyntaxError as error:

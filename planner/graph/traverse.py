@@ -4,7 +4,7 @@ A layer consists of the nodes that no longer wait for any other node. First, all
 node by node in order of definition, each answer is stored, and the node's branches, loop and hooks change the rest of
 the pass. So it does not matter whether the nodes of a layer are asked one by one or concurrently.
 
-Each node asks in its own scope of the journal, which records every answer. If the process is killed during a pass,
+Each node asks in a separate scope of the journal, which records every answer. If the process is killed during a pass,
 running the pass again with the same journal continues it.
 """
 
@@ -32,7 +32,7 @@ GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The template from which a node's question is rendered."""
 MAX_RECORDED = 2_000
 """A stored value with more characters than this is not recorded in the node's event. A note replaces it."""
-LEFT_OUT = "(too long to be repeated here)"
+TOO_LONG = "(too long to be repeated here)"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class PassResult:
         return [name for layer in self.layers for name in layer]
 
     @property
-    def last(self) -> JsonValue:
+    def last_answer(self) -> JsonValue:
         """The answer of the node that was evaluated last."""
         return self.answers[self.order[-1]] if self.layers else None
 
@@ -140,27 +140,27 @@ class _RunningPass:
     max_concurrent: int
     retry_failed: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
-    """Maps each node that was asked to its open span, which ends when the effects of the answer have been applied."""
+    """Maps each node that was asked to its open span, which ends when the answer has been applied."""
 
     def evaluate(self, layer: list[str]) -> None:
-        """Ask the nodes of one layer, and then apply the effects of their answers."""
+        """Ask the nodes of one layer, and then apply their answers."""
         nodes = [self.graph.nodes[name] for name in layer]
-        reused = {node.name: answer for node in nodes for answer in self._reused(node)}
-        answers = {**reused, **self._answers([node for node in nodes if node.name not in reused])}
-        self.result.skipped += reused
+        skipped_answers = {node.name: answer for node in nodes for answer in self._answer_if_skipped(node)}
+        answers = {**skipped_answers, **self._answers([node for node in nodes if node.name not in skipped_answers])}
+        self.result.skipped += skipped_answers
         for node in nodes:
             self.graph.mark_evaluated(node.name, answers[node.name])
             self.result.answers[node.name] = answers[node.name]
         for node in nodes:
-            if node.name in reused:
-                self.scope.record_instant(self._payload(node, skipped=True, answer=reused[node.name]))
+            if node.name in skipped_answers:
+                self.scope.record_instant(self._payload(node, skipped=True, answer=skipped_answers[node.name]))
             else:
-                stored = self._after_query(node, answers[node.name])
+                stored = self._apply_answer(node, answers[node.name])
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
         self.result.layers.append(layer)
 
-    def _reused(self, node: GraphNode) -> list[JsonValue]:
-        """Return a list with the answer to use for a skipped node, or an empty list if the node has to be asked."""
+    def _answer_if_skipped(self, node: GraphNode) -> list[JsonValue]:
+        """Return a list with the answer to use if the node is skipped, or an empty list if it has to be asked."""
         is_due = self.result.number % node.every == 0 and (node.when is None or self._holds(node.when, node))
         if is_due and not self.graph.is_skipped(node.name):
             return []
@@ -195,7 +195,7 @@ class _RunningPass:
         """Ask a node and return its answer.
 
         With ``retry_failed``, a node that got no usable reply in an earlier invocation of the run is asked again, in a
-        new scope. Whether it failed is read only from the journal, so the pass uses the same scopes when it is resumed.
+        new scope. Only the journal determines whether it failed, so a resumed pass uses the same scopes.
         """
         tries = 0
         while True:
@@ -211,11 +211,11 @@ class _RunningPass:
             tries += 1
 
     def _compose(self, node: GraphNode) -> NodeQuestion:
-        """Return a node's whole question: the answers that it is shown, its messages, and the form of the answer.
+        """Return a node's whole question: the answers of other nodes, its messages, and the form of the answer.
 
         If the node has a compose hook, the text that the hook returns replaces the answers.
         """
-        composed_text, shown = "", self.graph.shown_sources(node.name)
+        composed_text, sources = "", self.graph.shown_sources(node.name)
         if node.compose:
             context = ComposeContext(node, self.database.view(), dict(self.result.answers), self.result.number)
             composed_text = call_hook(self.hooks, node.compose, context)
@@ -228,7 +228,7 @@ class _RunningPass:
             except GraphError as error:
                 raise GraphError(f"node {node.name}: {key}: {error}") from error
         text = GRAPH_PROMPTS["node"].render(
-            answers=[] if node.compose else [(name, value_text(self.result.answers[name])) for name in shown],
+            answers=[] if node.compose else [(name, value_text(self.result.answers[name])) for name in sources],
             context=composed_text,
             prompt=messages["prompt"],
             kind=node.expect.kind,
@@ -248,7 +248,7 @@ class _RunningPass:
         def read(text: str) -> JsonValue:
             answer = node.expect.read(text)
             if node.check:
-                checked = call_hook(self.hooks, node.check, answer, view, passed_on=ValueError)
+                checked = call_hook(self.hooks, node.check, answer, view, reraised=ValueError)
                 answer = checked_json(checked, f"what the hook {node.check} returned")
             if node.loop and node.loop.items.names == {ANSWER}:
                 self._items(node.loop, answer)  # raises now, so that the model can still correct the list
@@ -256,12 +256,12 @@ class _RunningPass:
 
         return scope.ask(node.model, question, read=read, history=question.system, sample=sample).value
 
-    def _after_query(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
+    def _apply_answer(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
         """Apply the node's ``store``, branches, loop and finish hook to its answer.
 
-        Return a dict that maps the database paths that the node has changed to the new values.
+        Return the new values in the database, by path.
         """
-        self.database.written.clear()
+        self.database.changed_paths.clear()
         for path, part in node.store.items():
             try:
                 stored = self._value(part, node, answer)
@@ -290,19 +290,19 @@ class _RunningPass:
         except GraphError as error:
             raise GraphError(f"node {node.name}: {part}: {error}") from error
 
-    def _holds(self, condition: Expression, node: GraphNode, **own: JsonValue) -> bool:
+    def _holds(self, condition: Expression, node: GraphNode, **local_variables: JsonValue) -> bool:
         try:
-            return condition.holds(self._variables(**own))
+            return condition.holds(self._variables(**local_variables))
         except GraphError as error:
             raise GraphError(f"node {node.name}: when: {error}") from error
 
     def _changed_values(self) -> dict[str, JsonValue]:
-        """Return a dict that maps each database path that the node has changed to the new value.
+        """Return the new values in the database: maps each path that the node has changed to its value.
 
         A note replaces a value that is longer than ``MAX_RECORDED``.
         """
-        values = {path: self.database.get(path) for path in self.database.written if self.database.has(path)}
-        return {path: LEFT_OUT if len(value_text(value)) > MAX_RECORDED else value for path, value in values.items()}
+        values = {path: self.database.get(path) for path in self.database.changed_paths if self.database.has(path)}
+        return {path: TOO_LONG if len(value_text(value)) > MAX_RECORDED else value for path, value in values.items()}
 
     def _add_branch(self, branch: IfBranch) -> None:
         nodes = branch.nodes.values()
@@ -337,9 +337,9 @@ class _RunningPass:
             raise AfterQueryError(f"{loop.items} may have at most {loop.max_items} items, but has {len(items)}")
         return items
 
-    def _variables(self, **own: JsonValue) -> dict[str, JsonValue]:
-        """Return the variables for a node's templates and expressions. Only this node has those in ``own``."""
-        return {**self.result.answers, DATABASE: self.database.root, **own}
+    def _variables(self, **local_variables: JsonValue) -> dict[str, JsonValue]:
+        """Return the variables for a node's templates and expressions. Only this node has the ``local_variables``."""
+        return {**self.result.answers, DATABASE: self.database.root, **local_variables}
 
     def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:
         """Make each node in ``before``, unless a hook left it out, wait for the nodes in ``names``."""

@@ -27,7 +27,7 @@ MODEL_FORMS = {
 _FILE_AND_INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 OBJECT_PREFIX = "object:"
 """Prefix of the names of models that are Python objects. Such a model exists only in the process that created it."""
-_OBJECTS: dict[str, Model] = {}
+_REGISTERED_MODELS: dict[str, Model] = {}
 
 
 def register_model(model: Model) -> str:
@@ -46,43 +46,43 @@ def register_model(model: Model) -> str:
             "complete(self, messages, sampling, on_text=None) -> Reply"
         ) from error
     name = base if base.startswith(OBJECT_PREFIX) else f"{OBJECT_PREFIX}{base}"
-    _OBJECTS[name] = model
+    _REGISTERED_MODELS[name] = model
     return name
 
 
 def load_model(spec: str, *, stopped: IsStopped = never_stopped, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> Model:
-    """Return the model with this full name. ``MODEL_FORMS`` lists the possible names.
+    """Return the model with this full name, which has one of the ``MODEL_FORMS``.
 
-    While the model waits, it calls ``stopped``. ``timeouts`` apply to a model behind a server. Raises UnknownModel if
+    A model calls ``stopped`` while it waits. ``timeouts`` apply to a model behind a server. Raises UnknownModel if
     there is no model with this name, or ModelRefused if the key or the URL of its server cannot be used.
     """
-    kind, colon, rest = spec.partition(":")
-    if spec in _OBJECTS:
-        return _OBJECTS[spec]
+    kind, colon, argument = spec.partition(":")
+    if spec in _REGISTERED_MODELS:
+        return _REGISTERED_MODELS[spec]
     if spec.startswith(OBJECT_PREFIX):
         raise UnknownModel(f"{spec} was an object of the Python process that began the run; pass it again as model=")
     if spec == "none":
         raise UnknownModel(
-            f"none is not a model; it is for planners that need no model, such as procedures. {_forms()}"
+            f"none is not a model; it is for planners that need no model, such as procedures. {_list_forms()}"
         )
     if kind not in ("openai", "recorded", "exchange", "scripted") or not colon:
-        raise UnknownModel(f"no model is called {spec!r}. {_forms()}")
-    if not rest:
-        raise UnknownModel(f"{spec!r} does not name a model. {_forms()}")
+        raise UnknownModel(f"no model is called {spec!r}. {_list_forms()}")
+    if not argument:
+        raise UnknownModel(f"{spec!r} does not name a model. {_list_forms()}")
     if kind == "openai":
         from planbook.planner.models.openai_api import OpenAIModel  # importing the SDK takes most of a second
 
-        return OpenAIModel(rest, stopped=stopped, timeouts=timeouts)
+        return OpenAIModel(argument, stopped=stopped, timeouts=timeouts)
     from planbook.planner.models.stand_ins import ExchangeModel, load_script  # needed only by these models
 
     if kind == "exchange":
-        if Path(rest).is_file():
-            raise UnknownModel(f"{spec} needs a folder, but {rest} is a file")
-        return ExchangeModel(rest, stopped=stopped)
-    return _recorded_model(rest, stopped, timeouts) if kind == "recorded" else load_script(rest)
+        if Path(argument).is_file():
+            raise UnknownModel(f"{spec} needs a folder, but {argument} is a file")
+        return ExchangeModel(argument, stopped=stopped)
+    return _recorded_model(argument, stopped, timeouts) if kind == "recorded" else load_script(argument)
 
 
-def _forms() -> str:
+def _list_forms() -> str:
     return "A model is one of: " + "; ".join(f"{form} ({meaning})" for form, meaning in MODEL_FORMS.items())
 
 

@@ -47,7 +47,7 @@ from planbook.planner.models.waiting import (
 LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
-"""The name of an environment variable. If it is 1, requests are allowed only to servers on this machine."""
+"""An environment variable. If it is 1, requests are allowed only to servers on this machine."""
 MAX_BACK_OFF = 60.0
 """Maximum number of seconds between two tries, unless the server names a time. Jitter may add up to a quarter."""
 CONNECTION_VARIABLES = "ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE, SSL_CERT_DIR"
@@ -104,13 +104,13 @@ class OpenAIModel:
         """Return the reply of the model.
 
         Raises ModelRefused if the server refuses the request, ContextExceeded if the prompt is too long,
-        ModelUnavailable if all tries failed, or EpisodeStopped if the run is stopped during the wait.
+        ModelUnavailable if all tries fail, or EpisodeStopped if the run is stopped during the wait.
         """
         start, listener, failures = time.monotonic(), ReplyListener(on_text), Counter[str]()
         while True:
             try:
                 self._gate.wait()
-                received = self._ask(messages, sampling, listener)
+                parts = self._ask(messages, sampling, listener)
             except (openai.APIError, BrokenStream) as error:
                 kind, limit = failure_kind_and_limit(error, self._retries)
                 failures[kind] += 1
@@ -121,7 +121,7 @@ class OpenAIModel:
                 self._wait(error, failures[kind], limit)
             else:
                 self._was_reachable = True
-                return self._reply(received, messages, time.monotonic() - start)
+                return self._reply(parts, messages, time.monotonic() - start)
 
     def _wait(self, error: Failure, failures: int, limit: int) -> None:
         """Log the failure, and wait before the request is retried.
@@ -168,29 +168,29 @@ class OpenAIModel:
     def _request(
         self, messages: Sequence[Message], sampling: Sampling, parameters: dict[str, Any], listener: ReplyListener
     ) -> ReplyParts:
-        sent = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
-        body = {"model": self._model, "messages": sent, **parameters, **self._extra_body}
+        sendable = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
+        body = {"model": self._model, "messages": sendable, **parameters, **self._extra_body}
         with closing(
             read_in_thread(lambda: self._chunks(body, sampling.context), self._stopped, self._log_silence)
         ) as chunks:
             return read_stream(chunks, listener)
 
     def _chunks(self, body: dict[str, Any], context: int) -> Iterator[Mapping[str, Any]]:
-        """Yield the pieces of a reply as plain JSON. The SDK's own objects would take half a millisecond each."""
+        """Yield the chunks of a reply as plain JSON. Creating the SDK's own objects takes half a millisecond each."""
         stream = self._client.post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=EventStream)
-        return read_chunks(stream, context, streamed="stream" in body)
+        return read_chunks(stream, context, stream_requested="stream" in body)
 
-    def _reply(self, received: ReplyParts, messages: Sequence[Message], seconds: float) -> Reply:
+    def _reply(self, parts: ReplyParts, messages: Sequence[Message], seconds: float) -> Reply:
         """Return the reply. If the server's name for its model is a path, only its last part is used."""
-        text = received.text or received.refusal
-        served = received.model or self._model
+        text = parts.text or parts.refusal
+        model = parts.model or self._model
         return Reply(
             text=text,
-            finish=received.finish,
-            usage=received.usage or estimated_usage(messages, received.reasoning + text),
-            model=PurePath(served).name if served.startswith("/") else served,
+            finish=parts.finish,
+            usage=parts.usage or estimated_usage(messages, parts.reasoning + text),
+            model=PurePath(model).name if model.startswith("/") else model,
             seconds=seconds,
-            reasoning=received.reasoning,
+            reasoning=parts.reasoning,
         )
 
 
@@ -252,7 +252,7 @@ def _is_local(url: str) -> bool:
 
 
 def _sendable(text: str) -> str:
-    """Return the text with a question mark for each lone surrogate, because a lone surrogate cannot be encoded."""
+    """Return the text with a question mark in place of each lone surrogate, which cannot be encoded."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -288,7 +288,7 @@ _OUT_OF_RANGE = re.compile(
 
 
 class Parameters:
-    """The parameters that a server accepts, as far as refusals have shown. All threads share this knowledge."""
+    """The parameters that a server accepts, learned from its refusals. All threads share this knowledge."""
 
     def __init__(self) -> None:
         self._replaced: dict[str, str | None] = {}
@@ -306,15 +306,15 @@ class Parameters:
         replaced = dict(self._replaced)  # a copy, since another thread may change the dict at any time
         if "stream" in replaced:
             del values["stream_options"]  # servers refuse it without "stream"
-        names = {name: replaced.get(name, name) for name in values}
-        return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
+        sent_names = {name: replaced.get(name, name) for name in values}
+        return {sent: values[name] for name, sent in sent_names.items() if sent and values[name] is not None}
 
-    def replace_refused(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> str | None:
+    def replace_refused(self, error: openai.APIStatusError, parameters: Mapping[str, Any]) -> str | None:
         """Stop sending the parameter that the server does not support, and return its name.
 
         Return None if the message does not say that a parameter is not supported.
         """
-        name = next((name for name in REPLACEMENTS if name in sent and _is_about(error, name)), None)
+        name = next((name for name in REPLACEMENTS if name in parameters and _is_about(error, name)), None)
         if name is None or _OUT_OF_RANGE.search(error.message):
             return None
         self._replaced[name] = REPLACEMENTS[name]

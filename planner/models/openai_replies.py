@@ -14,7 +14,7 @@ from planbook.planner.models.types import Finish, OnText, Usage
 MAX_WAIT = 3_600.0
 """The longest wait in seconds that a server may ask for. If it asks for more, the request fails."""
 MAX_TOKEN_BYTES = 2_000
-"""A reply may have at most this many bytes per token of the context. A streamed token usually takes 200 to 500."""
+"""Maximum number of bytes of a reply per token of the context. A streamed token usually takes 200 to 500."""
 BUSY_FACTOR = 3
 """Rate-limited requests get this many times the usual number of retries."""
 MIN_KEY_LENGTH = 8
@@ -43,10 +43,10 @@ class BrokenStream(Exception):
 
 
 class EndlessReply(BrokenStream):
-    """A reply that is so much longer than the model's whole context that it may never end."""
+    """A reply that is so much longer than the model's context that it may never end."""
 
 
-class OtherApi(BrokenStream):
+class NotOpenAIAnswer(BrokenStream):
     """An answer that does not come from an OpenAI-compatible server, such as a web page."""
 
 
@@ -65,9 +65,11 @@ def is_too_long(error: Failure) -> bool:
 
 def is_retryable(error: Failure) -> bool:
     """Return True if the same request may succeed later."""
-    if isinstance(error, OtherApi) or (isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type}):
+    if isinstance(error, NotOpenAIAnswer) or (
+        isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type}
+    ):
         return False
-    status = _status(error)  # a broken connection and an error inside a stream have none
+    status = _status(error)  # None for a broken connection and for an error inside a stream
     return status is None or status in (408, 409, 429) or status >= 500
 
 
@@ -90,9 +92,9 @@ def retry_after(error: Failure) -> float | None:
 def failure_kind_and_limit(error: Failure, retries: int) -> tuple[str, int]:
     """Return the kind of a failure, and the number of failures of this kind after which to give up.
 
-    If the server limits the rate of requests, this number is higher. A server that sent nothing for ``Timeouts.idle``
-    seconds is asked only once more. After an endless reply, or if the server asks for a longer wait than ``MAX_WAIT``,
-    it is not asked again.
+    This number is higher if the server limits the rate of requests. A server that sent nothing for ``Timeouts.idle``
+    seconds is asked only once more. A server that sends an endless reply, or asks for a longer wait than ``MAX_WAIT``,
+    is not asked again.
     """
     if isinstance(error, EndlessReply) or _asks_for_long_wait(error):
         return "final", 1
@@ -114,7 +116,7 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
         times = "one request" if requests == 1 else f"{requests} requests"
         symptom, advice = _symptom_and_advice(error)
         return ModelUnavailable(f"{title} {symptom} after {times}: {failure}. {advice}")
-    if isinstance(error, OtherApi):
+    if isinstance(error, NotOpenAIAnswer):
         return ModelRefused(
             f"{title} does not speak OpenAI's API: {failure}. "
             "What to do: check OPENAI_BASE_URL, which usually ends in /v1"
@@ -188,18 +190,18 @@ _FAILURE_REASONS = frozenset({"error", "abort", "insufficient_system_resource"})
 class ReplyListener:
     """Passes a reply to ``on_text``, even if its stream breaks off and the reply has to be requested again.
 
-    If the new stream begins with the text that was already passed on, ``on_text`` gets the text after that part.
-    Otherwise it gets nothing more, and only the final reply counts.
+    If the new stream begins with the text that was already passed on, ``on_text`` receives the text after that part.
+    Otherwise it receives nothing more, and only the final reply counts.
     """
 
     def __init__(self, on_text: OnText | None) -> None:
-        self._on_text, self._passed = on_text, ""
+        self._on_text, self._passed_text = on_text, ""
 
     def pass_on(self, text: str) -> bool:
         """Take the whole text of the stream so far, and pass on its new part. Return False to stop the reply."""
-        if self._on_text is None or len(text) <= len(self._passed) or not text.startswith(self._passed):
+        if self._on_text is None or len(text) <= len(self._passed_text) or not text.startswith(self._passed_text):
             return True
-        piece, self._passed = text[len(self._passed) :], text
+        piece, self._passed_text = text[len(self._passed_text) :], text
         return self._on_text(piece)
 
 
@@ -234,21 +236,21 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) ->
 
     Raises BrokenStream if the stream breaks off, or openai.APIError if it contains an error.
     """
-    received = ReplyParts()
+    parts = ReplyParts()
     try:
         for chunk in chunks:
-            _add_chunk(received, chunk)
-            if not listener.pass_on(received.text):
-                received.cut = True
-                return _join_surrogates(received)
+            _add_chunk(parts, chunk)
+            if not listener.pass_on(parts.text):
+                parts.cut = True
+                return _join_surrogates(parts)
     except (openai.APIError, BrokenStream):
-        if received.finish_reason is None:
+        if parts.finish_reason is None:
             raise  # with a finish_reason, the text is complete, and only the token count is missing
-    if received.finish_reason is None:
+    if parts.finish_reason is None:
         raise BrokenStream("the reply's stream ended without a finish_reason")
-    if received.finish_reason in _FAILURE_REASONS:
-        raise BrokenStream(f"the server ended the reply with the finish_reason {received.finish_reason!r}")
-    return _join_surrogates(received)
+    if parts.finish_reason in _FAILURE_REASONS:
+        raise BrokenStream(f"the server ended the reply with the finish_reason {parts.finish_reason!r}")
+    return _join_surrogates(parts)
 
 
 def whole_reply_chunk(response: Any) -> Mapping[str, Any]:
@@ -257,71 +259,73 @@ def whole_reply_chunk(response: Any) -> Mapping[str, Any]:
     Raises BrokenStream if the reply cannot be read, or openai.APIError if it contains an error.
     """
     try:
-        whole = _mapping(response.json())
+        completion = _mapping(response.json())
     except ValueError as error:
         raise BrokenStream(f"the server's answer is not JSON: {error}") from error
-    if failure := whole.get("error"):
+    if failure := completion.get("error"):
         raise openai.APIError(str(_mapping(failure).get("message") or failure), response.request, body=failure)
-    if "choices" not in whole:
-        raise OtherApi("it answers with JSON that is not a chat completion")
-    choices = whole["choices"]
-    first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
-    if not isinstance(first.get("message"), Mapping):
+    if "choices" not in completion:
+        raise NotOpenAIAnswer("it answers with JSON that is not a chat completion")
+    choices = completion["choices"]
+    first_choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    if not isinstance(first_choice.get("message"), Mapping):
         raise BrokenStream("the server answered with something other than a chat completion")
-    reason = first.get("finish_reason") or "stop"  # some servers give none for a reply that is not streamed
-    return {**whole, "choices": [{"delta": first["message"], "finish_reason": reason}]}
+    reason = first_choice.get("finish_reason") or "stop"  # some servers give none for a reply that is not streamed
+    return {**completion, "choices": [{"delta": first_choice["message"], "finish_reason": reason}]}
 
 
 class EventStream(openai.Stream[object]):
     """A stream that remembers whether it has reached its end mark, ``[DONE]``."""
 
-    ended = False
+    has_ended = False
 
     def _iter_events(self) -> Iterator[Any]:
         for event in super()._iter_events():
-            self.ended |= event.data.startswith("[DONE]")
+            self.has_ended |= event.data.startswith("[DONE]")
             yield event
 
 
-def read_chunks(stream: EventStream, context: int, *, streamed: bool) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a stream, and then close it. ``streamed`` says whether the request asked for a stream.
+def read_chunks(stream: EventStream, context: int, *, stream_requested: bool) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of a stream, and then close it. ``stream_requested`` is True if the request asked for one.
 
     Raises BrokenStream if the stream cannot be read, EndlessReply if it is too long for a context of ``context``
-    tokens, OtherApi if the server does not speak OpenAI's API, or openai.APIError if the stream contains an error.
+    tokens, NotOpenAIAnswer if the server does not speak OpenAI's API, or openai.APIError for an error in the stream.
     """
     response: Any = stream.response
-    response.iter_bytes = partial(_bounded, response.iter_bytes, context)  # the SDK reads the body with this function
+    response.iter_bytes = partial(_limited, response.iter_bytes, context)  # the SDK reads the body with this function
     kind = response.headers.get("content-type", "").partition(";")[0]
-    empty = True
+    is_empty = True
     with stream:
         try:
-            may_be_whole = not streamed or kind == "application/json"
+            may_be_whole = not stream_requested or kind == "application/json"
             if may_be_whole and not _read_whole(response).content.lstrip().startswith(b"data:"):
                 yield whole_reply_chunk(response)  # the server does not stream
                 return
             for chunk in stream:
                 if not isinstance(chunk, Mapping):
                     raise BrokenStream(f"the reply's stream holds a piece that is not an object: {chunk!r}")
-                empty = False
+                is_empty = False
                 yield chunk
         except ValueError as error:
             raise BrokenStream(f"the reply's stream holds a piece that is not JSON: {error}") from error
-    if empty and kind != EVENTS:
-        raise OtherApi(f"it answers with {kind or 'no content type'}, although a stream of {EVENTS} was requested")
-    if stream.ended and not empty:
+    if is_empty and kind != EVENTS:
+        raise NotOpenAIAnswer(
+            f"it answers with {kind or 'no content type'}, although a stream of {EVENTS} was requested"
+        )
+    if stream.has_ended and not is_empty:
         yield {"choices": [{"finish_reason": "stop"}]}  # ignored if the server has already given a reason
 
 
-def _bounded(read: Callable[[], Iterator[bytes]], context: int) -> Iterator[bytes]:
+def _limited(read: Callable[[], Iterator[bytes]], context: int) -> Iterator[bytes]:
     """Yield the pieces of a response.
 
     Raises EndlessReply if they have more than ``MAX_TOKEN_BYTES`` bytes for each of the ``context`` tokens.
     """
-    received = 0
+    byte_count = 0
     for piece in read():
-        received += len(piece)
-        if received > MAX_TOKEN_BYTES * context:
-            raise EndlessReply(f"{received:,} bytes for a context of {context:,} tokens")
+        byte_count += len(piece)
+        if byte_count > MAX_TOKEN_BYTES * context:
+            raise EndlessReply(f"{byte_count:,} bytes for a context of {context:,} tokens")
         yield piece
 
 
@@ -336,20 +340,20 @@ def _read_whole(response: Any) -> Any:
     return response
 
 
-def _add_chunk(received: ReplyParts, chunk: Mapping[str, Any]) -> None:
+def _add_chunk(parts: ReplyParts, chunk: Mapping[str, Any]) -> None:
     """Add one chunk to the reply. Any part of the chunk may be missing. Of several choices, the first is used."""
-    received.model = _text(chunk.get("model")) or received.model
-    received.usage = _usage(_mapping(chunk.get("usage"))) or received.usage
+    parts.model = _text(chunk.get("model")) or parts.model
+    parts.usage = _usage(_mapping(chunk.get("usage"))) or parts.usage
     choices = chunk.get("choices")
     for choice in map(_mapping, choices if isinstance(choices, list) else ()):
         if choice.get("index"):
             continue
         delta = _mapping(choice.get("delta"))
-        received.text += _text(delta.get("content"))
-        received.refusal += _text(delta.get("refusal"))
-        received.reasoning += _reasoning(delta)
+        parts.text += _text(delta.get("content"))
+        parts.refusal += _text(delta.get("refusal"))
+        parts.reasoning += _reasoning(delta)
         reason = _text(choice.get("finish_reason"))
-        received.finish_reason = received.finish_reason or (reason if reason != "null" else "") or None
+        parts.finish_reason = parts.finish_reason or (reason if reason != "null" else "") or None
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -384,9 +388,9 @@ def _is_count(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and number >= 0
 
 
-def _join_surrogates(received: ReplyParts) -> ReplyParts:
+def _join_surrogates(parts: ReplyParts) -> ReplyParts:
     """Join surrogate pairs that were split between two chunks, replace lone surrogates, and return the reply."""
     for name in ("text", "refusal", "reasoning"):
-        joined = getattr(received, name).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        setattr(received, name, joined)
-    return received
+        joined = getattr(parts, name).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        setattr(parts, name, joined)
+    return parts

@@ -4,9 +4,9 @@ A recording has a header line, and then a line of JSON for each reply. A reply i
 recording does not have this prompt, the reply is found by its role, its template, and a digest of the conversation's
 data, such as the variables of its templates. So recordings remain usable when the wording of prompts changes.
 
-Replies that were recorded for the same data are told apart by a number: how many times the template had been used
-before in the same scope (place) of the journal. A reply with the same number as the prompt is preferred. The
-recordings of planbook 0.1.0 have neither data nor numbers.
+A number distinguishes replies that were recorded for the same data: how often the template had been used before in the
+same scope (place) of the journal. A reply with the same number as the prompt is preferred. The recordings of planbook
+0.1.0 have neither data nor numbers.
 """
 
 import fcntl
@@ -42,7 +42,7 @@ from planbook.planner.types import Record, digest
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1
 HEAD_LENGTH = 80
-"""A recording holds only this many characters from the beginning of each message, so that people can recognise it."""
+"""Number of characters of each message that a recording holds, so that people can recognise the message."""
 
 
 class Header(Record):
@@ -124,57 +124,60 @@ class RecordedReplies:
         """Add a reply."""
         self._by_key.setdefault(entry.key, entry)
         if entry.given is not None:
-            key = _key_start(entry.label, entry.sampling)
-            self._by_data.setdefault((*key, entry.given.data, entry.given.number), entry)
-            self._by_data.setdefault((*key, entry.given.data), entry)
+            prefix = _data_key_prefix(entry.label, entry.sampling)
+            self._by_data.setdefault((*prefix, entry.given.data, entry.given.number), entry)
+            self._by_data.setdefault((*prefix, entry.given.data), entry)
 
     def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> FoundReply | None:
         """Return the reply to these messages or, unless ``strict``, to other messages with the same data.
 
-        If several were recorded for that data, the one with the same number is preferred (see the module's docstring).
+        Of several replies to that data, the one with the same number is preferred (see the module's docstring).
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
             return FoundReply(entry, reworded=False)
         label, _, prompt = current_question()
         if strict or prompt is None:
             return None
-        key = _key_start(label, sampling)
-        entry = self._by_data.get((*key, prompt.data, prompt.number)) or self._by_data.get((*key, prompt.data))
+        prefix = _data_key_prefix(label, sampling)
+        entry = self._by_data.get((*prefix, prompt.data, prompt.number)) or self._by_data.get((*prefix, prompt.data))
         return FoundReply(entry, reworded=True) if entry else None
 
     def difference(self, messages: Sequence[Message], sampling: Sampling) -> str:
-        """Say how a request that has no reply differs from those that have one."""
+        """Return a description of how a request without a reply differs from the recorded requests."""
         label, _, prompt = current_question()
-        parts, data = tuple(map(RecordedMessage.of, messages)), prompt and prompt.data
-        of_label = [entry for entry in self._by_key.values() if entry.label == label]
-        alike = [entry for entry in of_label if entry.messages == parts or (entry.given and entry.given.data == data)]
-        if alike:
-            was, now = min((_differing(entry.sampling, sampling) for entry in alike), key=lambda pair: len(pair[0]))
-            seeds = "; --seed and --repeats change the seed" if "seed" in now else ""
-            return f"it was recorded with {_listed(was)}, not {_listed(now)}{seeds}"
-        if of_label or not label:
+        sent, data = tuple(map(RecordedMessage.of, messages)), prompt and prompt.data
+        same_label = [entry for entry in self._by_key.values() if entry.label == label]
+        same_prompt = [
+            entry for entry in same_label if entry.messages == sent or (entry.given and entry.given.data == data)
+        ]
+        if same_prompt:
+            differences = (_differing(entry.sampling, sampling) for entry in same_prompt)
+            recorded, requested = min(differences, key=lambda pair: len(pair[0]))
+            seeds = "; --seed and --repeats change the seed" if "seed" in requested else ""
+            return f"it was recorded with {_format_parameters(recorded)}, not {_format_parameters(requested)}{seeds}"
+        if same_label or not label:
             return "its data, such as the task or earlier replies, differ from those recorded"
         return "it has none to this role and template"
 
 
-def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
+def _data_key_prefix(label: str, sampling: Sampling) -> tuple[object, ...]:
     """Return the beginning of a key for ``_by_data``: the role and template, and some of the sampling parameters."""
     return label, sampling.temperature, sampling.seed, sampling.sample
 
 
 def _differing(recorded: Sampling, requested: Sampling) -> tuple[dict[str, JsonValue], dict[str, JsonValue]]:
     """Return the sampling parameters that differ, as they were recorded and as they are requested."""
-    was, now = recorded.model_dump(mode="json"), requested.model_dump(mode="json")
-    names = [name for name in was if was[name] != now[name]]
-    return {name: was[name] for name in names}, {name: now[name] for name in names}
+    old, new = recorded.model_dump(mode="json"), requested.model_dump(mode="json")
+    names = [name for name in old if old[name] != new[name]]
+    return {name: old[name] for name in names}, {name: new[name] for name in names}
 
 
-def _listed(parameters: Mapping[str, JsonValue]) -> str:
+def _format_parameters(parameters: Mapping[str, JsonValue]) -> str:
     return ", ".join(f"{name}={json.dumps(value)}" for name, value in parameters.items())
 
 
 def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
-    """Return the header and the replies of a recording. A last line without a newline is incomplete, and ignored.
+    """Return the header and the replies of a recording. An incomplete last line (without a newline) is ignored.
 
     Raises UnknownModel if the file cannot be read or has another format.
     """
@@ -193,7 +196,7 @@ def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
 
 
 def append_reply(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add a reply to a recording, and wait until it is on the disk. Remove a last line that a crash left incomplete.
+    """Add a reply to a recording, and wait until it is on disk. Remove an incomplete last line left by a crash.
 
     Raises ModelRefused if the file cannot be written.
     """
@@ -245,9 +248,9 @@ MISSING_ADVICE = (
 class RecordedModel:
     """A model that replays a recording. If it has an inner model, it asks that model for missing replies.
 
-    The replies are found by the text or the data of their prompts (see the docstring of this module). It does not
-    matter which model gave the replies. If ``strict`` is True, replies are found only by the text of their prompts. A
-    reply of the inner model is recorded before ``on_text`` gets any part of it.
+    The replies are found by the text or the data of their prompts (see the module's docstring), whichever model gave
+    them. If ``strict`` is True, they are found only by the text. A reply of the inner model is recorded before
+    ``on_text`` gets any part of it.
     """
 
     def __init__(self, path: str | Path, inner: Model | None = None, *, strict: bool = False) -> None:
@@ -293,7 +296,7 @@ class RecordedModel:
 
 
 def replayed_reply(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -> Reply:
-    """Return a recorded reply as the reply to a new call, which takes no time and costs nothing."""
+    """Return a recorded reply as the reply to a new call that takes no time and costs nothing."""
     text, finish = pass_on(reply.text, on_text)
     return reply.model_copy(
         update={
@@ -310,7 +313,7 @@ def replayed_reply(reply: Reply, on_text: OnText | None, *, reworded: bool = Fal
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Explain that a recording has no reply to a prompt. Name the prompt's role and template, and what differs."""
+    """Explain that a recording has no reply to a prompt. Name the role, the template, and the differences."""
     label = current_question().label
     problem = f"{path} has no answer to this prompt{f' of {label}' if label else ''}"
     if strict and entries.find(messages, sampling):

@@ -24,7 +24,7 @@ from planbook.planner.models.types import (
 )
 from planbook.planner.models.waiting import IsStopped, never_stopped, pause
 
-Answer = Callable[[Sequence[Message], Sampling], str]
+AnswerFunction = Callable[[Sequence[Message], Sampling], str]
 
 
 class ScriptedModel:
@@ -38,9 +38,9 @@ class ScriptedModel:
     'Yes.'
     """
 
-    def __init__(self, answer: Answer | Sequence[str], name: str = "scripted") -> None:
+    def __init__(self, answer: AnswerFunction | Sequence[str], name: str = "scripted") -> None:
         self.name = name
-        self._answer: Answer = answer if callable(answer) else _in_order(answer, name)
+        self._answer: AnswerFunction = answer if callable(answer) else _answers_in_order(answer, name)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the next reply. Raises ModelRefused if the function fails or no text is left."""
@@ -58,7 +58,7 @@ class ScriptedModel:
         return Reply(text=text, finish=finish, usage=usage, model=self.name, seconds=time.monotonic() - start)
 
 
-def _in_order(texts: Sequence[str], name: str) -> Answer:
+def _answers_in_order(texts: Sequence[str], name: str) -> AnswerFunction:
     """Return a function that returns the texts one after the other, and raises ModelRefused after the last one."""
     if isinstance(texts, str):
         raise ModelRefused(f"the script of {name} is a single str; give a list of replies or a function")
@@ -106,7 +106,7 @@ REPLY_MODEL_NAME = "exchange"
 """The name of the model in replies. It does not contain the folder, which may differ between machines."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 STABLE_CHECKS = 2
-"""A file counts as complete after this many checks in a row have found it unchanged."""
+"""A file counts as complete when this many checks in a row have found it unchanged."""
 
 
 class ExchangeModel:
@@ -116,8 +116,8 @@ class ExchangeModel:
     or a script. A script should write the file under another name and then rename it. An answer is read when it holds
     more than white space and has stopped changing. If several threads wait, their prompts can be answered in any order.
 
-    The folder can be used for several runs. Prompts with the same messages and the same sampling share their files. So
-    a resumed run does not ask again what is already answered.
+    The folder can be used for several runs. Prompts with the same messages and the same sampling share their files, so
+    a resumed run does not repeat answered prompts.
     """
 
     def __init__(self, folder: str | Path, poll: float = 0.2, stopped: IsStopped = never_stopped) -> None:
@@ -132,7 +132,7 @@ class ExchangeModel:
         start = time.monotonic()
         try:
             with self._lock:
-                prompt = self._ask(messages, sampling)
+                prompt = self._prompt_file(messages, sampling)
             reply = self._wait(_answer_path(prompt))
         except OSError as error:
             raise ModelRefused(f"the exchange of prompts in {self.folder} failed: {error}") from error
@@ -140,7 +140,7 @@ class ExchangeModel:
         usage = estimated_usage(messages, text)
         return Reply(text=text, finish=finish, usage=usage, model=REPLY_MODEL_NAME, seconds=time.monotonic() - start)
 
-    def _ask(self, messages: Sequence[Message], sampling: Sampling) -> Path:
+    def _prompt_file(self, messages: Sequence[Message], sampling: Sampling) -> Path:
         """Return the path of the prompt's file. Write it if it does not exist yet."""
         key = request_key(messages, sampling)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -149,19 +149,20 @@ class ExchangeModel:
                 return path
         numbers = [int(match[1]) for path in self.folder.iterdir() if (match := _NAME.fullmatch(path.name))]
         path = self.folder / f"{max(numbers, default=0) + 1:04}-{key[:8]}.prompt.md"
-        _replace(path, render_prompt(messages, sampling, key, _answer_path(path).name))
+        _write_atomically(path, render_prompt(messages, sampling, key, _answer_path(path).name))
         return path
 
     def _wait(self, answer: Path) -> str:
         """Wait until an answer's file is complete, and return its text."""
         if not answer.exists():
             LOG.info("waiting for %s", answer)
-        previous, checks = (0, 0), 0
+        previous, unchanged_checks = (0, 0), 0
         while True:
             current = _file_state(answer)
-            checks = checks + 1 if current == previous else 0
+            unchanged_checks = unchanged_checks + 1 if current == previous else 0
             previous = current
-            if checks >= STABLE_CHECKS and current != (0, 0) and (text := _read_answer(answer)).strip():
+            is_complete = unchanged_checks >= STABLE_CHECKS and current != (0, 0)
+            if is_complete and (text := _read_answer(answer)).strip():
                 return text
             pause(self._poll, self._stopped)
 
@@ -181,8 +182,8 @@ def render_prompt(messages: Sequence[Message], sampling: Sampling, key: str, ans
     return "\n\n".join(parts) + "\n"
 
 
-def _replace(path: Path, text: str) -> None:
-    """Write a file atomically, so that nobody reads an incomplete text."""
+def _write_atomically(path: Path, text: str) -> None:
+    """Write a file in one step, so that nobody reads an incomplete text."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     temporary.replace(path)

@@ -1,6 +1,6 @@
 """The protocol between planbook and language models: messages, sampling parameters, replies, tokens and prices.
 
-A context variable describes the question that a thread is asking at the moment. Recordings and budgets use it. Before a
+A context variable describes the question that a thread is asking at the moment, for recordings and budgets. Until a
 server has counted the tokens of a prompt, they are estimated.
 """
 
@@ -78,9 +78,10 @@ class Usage(Record):
 
 
 Finish = Literal["stop", "length", "cut", "refused"]
-"""Why a reply ended: it was complete ("stop"), reached ``max_tokens`` ("length") or was stopped by ``on_text`` ("cut").
+"""The reason why a reply ended.
 
-A reply that the server or the model refused, or that is empty, is "refused".
+It was complete ("stop"), reached ``max_tokens`` ("length"), was stopped by ``on_text`` ("cut"), or was refused by the
+server or the model ("refused"). An empty reply is also "refused".
 """
 
 
@@ -202,7 +203,7 @@ _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x0
 _LETTERS_PER_TOKEN = 7
 _BYTES_PER_TOKEN = 2
 MESSAGE_TOKENS = 4
-"""Number of tokens that a server adds to each message, for its role and its delimiters."""
+"""Number of tokens that a server adds to each message for its role and its delimiters."""
 _CACHE_SIZE = 16 << 20
 """Token counts of messages are cached until the messages have this many characters in total."""
 MARGIN = 1.35
@@ -231,7 +232,7 @@ def _piece_tokens(piece: str) -> float:
 
 
 def estimate_prompt(messages: Iterable[Message]) -> int:
-    """Return the estimated number of tokens of a conversation, including what the server adds to each message."""
+    """Return the estimated number of tokens of a conversation, including those that the server adds to messages."""
     return sum(estimate_tokens(message.content) + MESSAGE_TOKENS for message in messages)
 
 

@@ -16,9 +16,9 @@ from planbook.planner.types import Record
 
 Item = TypeVar("Item")
 IsStopped = Callable[[], bool]
-"""A function that returns True if the run was stopped. It may also raise BudgetEnded."""
+"""A function that returns True if the run was stopped, and may raise BudgetEnded."""
 CHECK_INTERVAL = 0.2
-"""During a wait, planbook checks at intervals of this many seconds whether the run was stopped."""
+"""Number of seconds between two checks for a stopped run during a wait."""
 QUIET_SECONDS = 30.0
 """If the first piece of a reply takes longer than this many seconds, the user is told."""
 MAX_TIMEOUT = 1_000_000.0
@@ -26,7 +26,7 @@ MAX_TIMEOUT = 1_000_000.0
 
 
 class Timeouts(Record):
-    """How many seconds to wait until a server accepts a connection (``connect``) or sends more data (``idle``).
+    """Maximum seconds to wait until a server accepts a connection (``connect``) or sends more data (``idle``).
 
     The default of ``idle`` suits reasoning models, which may think for minutes before their first token, and slow local
     models, which may need minutes to read a prompt.
@@ -63,28 +63,28 @@ def read_in_thread(
     """Read an iterable in another thread and yield its items, so that the wait for an item can be interrupted.
 
     ``create`` is called in the other thread and returns the iterable. ``on_quiet`` is called once if the first item
-    takes longer than ``QUIET_SECONDS``. When this generator is closed, the thread ends as soon as it gets another item.
+    takes longer than ``QUIET_SECONDS``. After this generator is closed, the thread ends when it gets another item.
     Raises the exceptions of the iterable, or EpisodeStopped if the run is stopped.
     """
     items: queue.SimpleQueue[tuple[Item, ...] | BaseException] = queue.SimpleQueue()
     closed = threading.Event()
     threading.Thread(target=_read_into, args=(items, create, closed), daemon=True).start()
-    warned, start = False, time.monotonic()
+    may_be_quiet, start = True, time.monotonic()
     try:
         while True:
             pause(0, stopped)
             try:
                 item = items.get(timeout=CHECK_INTERVAL)
             except queue.Empty:
-                if not warned and time.monotonic() - start > QUIET_SECONDS:
-                    warned = True
+                if may_be_quiet and time.monotonic() - start > QUIET_SECONDS:
+                    may_be_quiet = False
                     on_quiet()
                 continue
             if isinstance(item, BaseException):
                 raise item
             if not item:
                 return
-            warned = True
+            may_be_quiet = False
             yield item[0]
     finally:
         closed.set()
@@ -95,7 +95,7 @@ def _read_into(
     create: Callable[[], Iterable[Item]],
     closed: threading.Event,
 ) -> None:
-    """Put each item into the queue, as a tuple of one. At the end, put an empty tuple or the iterable's exception."""
+    """Put each item into the queue, in a tuple. At the end, put an empty tuple or the iterable's exception."""
     try:
         for item in create():
             items.put((item,))

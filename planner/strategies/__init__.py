@@ -1,8 +1,8 @@
 """Find a planning method by its name.
 
-The methods of one family, such as ADaPT and its baselines, share a module. Its ``METHODS`` maps the name of each method
-to a ``Method``. A family is imported when one of its methods is first looked up. An external method is either in a file
-and named FILE.py:NAME, or registered by another package in the entry point group ``planbook.planners``.
+The methods of one family, such as ADaPT and its baselines, share a module, whose ``METHODS`` maps the name of each
+method to a ``Method``. A family is imported when one of its methods is first looked up. An external method is either in
+a file and named FILE.py:NAME, or registered by another package in the entry point group ``planbook.planners``.
 
 - ``base``: the class ``Method``, ``play``, and functions that several methods share, such as ``match_goal``.
 - ``figures``: statistics of a method over a run.
@@ -86,8 +86,8 @@ def known_method(name: str) -> Method:
 def _possible_methods(name: str) -> tuple[Method, ...]:
     """Return the methods that may have played the episodes of a run whose planner has this name.
 
-    For the name of a method that comes with planbook, this is that method alone. For any other name, the episodes may
-    have been imported from other runs, so every method that comes with planbook may have played them, too.
+    If the method comes with planbook, return it alone. Otherwise, the episodes may have been imported from other runs,
+    so return all methods that come with planbook, too.
     """
     if name in METHODS:
         return (METHODS[name],)
@@ -105,7 +105,7 @@ def figures_of(name: str = "") -> tuple[type[Figures], ...]:
 
 
 def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
-    """Return a dict from the name of each span to those of its large fields that no ``Figures`` class needs.
+    """Return a dict that maps the name of each span to its large fields, which no ``Figures`` class needs.
 
     ``name`` is the planner of the run. If an external planner uses the same span name as a method that comes with
     planbook, the fields of the external planner apply.

@@ -36,7 +36,7 @@ from planbook.planner.strategies.base import Method, Options, model_task
 from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_figure, mean_of
 
 GENERAL = "general"
-"""The name of the graph for environments without a graph of their own."""
+"""The name of the graph for environments that have no graph."""
 SAME_SCENE = "The same as now."
 """Replaces the scene if the observation contains it, so that prompts do not show the same text twice."""
 MAX_IDLE = 5
@@ -73,7 +73,7 @@ class AgentKitOptions(Options):
     def _with_text(cls, options: object) -> object:
         """Add the text of the graph file, and make its path absolute, since a run may be resumed in another folder.
 
-        The text of a graph that comes with planbook is not added, since the version of planbook determines this text.
+        The text of a shipped graph is not added, since the version of planbook determines it.
         """
         name = options.get("graph") if isinstance(options, Mapping) else None
         if not (isinstance(options, Mapping) and isinstance(name, str) and Path(name).is_file()):
@@ -115,7 +115,7 @@ class AgentKitOptions(Options):
     def manual(self, environment: str) -> JsonValue:
         """Return the manual of the environment's own graph, or None. Any graph can read it as ``db.world.manual``."""
         own_graph = SHIPPED_GRAPHS / f"{environment}.yaml"
-        return read_graph(own_graph).initial.get("manual") if own_graph.is_file() else None
+        return read_graph(own_graph).initial_values.get("manual") if own_graph.is_file() else None
 
 
 def roles_of(options: AgentKitOptions, environment: str) -> Collection[str]:
@@ -159,7 +159,7 @@ def _store_situation(episode: Episode, database: GraphDatabase, manual: JsonValu
         "scene": SAME_SCENE if scene and scene in observation else scene,
         "observation": observation,
         "state": environment.state(),
-        "left": episode.settings.actions - episode.actions,
+        "left": episode.actions_left,
     }
     if database.has("world.observation"):
         situation["previous"] = database.get("world.observation")
@@ -182,7 +182,7 @@ class GraphFigures(Figures):
     answered: int
     """Number of nodes that a model answered."""
     skipped: int
-    """Number of nodes that were skipped. A skipped node keeps its last answer, or has its ``else`` value."""
+    """Number of nodes that were skipped. A skipped node keeps its last answer or gets its ``else`` value."""
     mean_passes: float | None = Field(default=None, exclude=True)
     """Mean number of passes in an episode that was played."""
 
@@ -190,11 +190,11 @@ class GraphFigures(Figures):
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
         """Count the passes and nodes of a run. Return None if there were no passes."""
         nodes = [episode.payloads(NodeAnswered) for episode in episodes]
-        passes = [len({node.number for node in of_episode}) for of_episode in nodes]
+        passes = [len({node.number for node in episode_nodes}) for episode_nodes in nodes]
         if not any(passes):
             return None
         played = [count for count, episode in zip(passes, episodes, strict=True) if episode.ending.outcome.played]
-        skipped = Counter(node.skipped for of_episode in nodes for node in of_episode)
+        skipped = Counter(node.skipped for episode_nodes in nodes for node in episode_nodes)
         return cls(passes=sum(passes), answered=skipped[False], skipped=skipped[True], mean_passes=mean_of(played))
 
     def describe(self) -> Iterable[str]:

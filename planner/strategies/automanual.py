@@ -1,8 +1,8 @@
 """The planner of the AutoManual paper (section 3.2), and its conclusions from an episode.
 
 The planner writes free-form code; its prompt contains the learned rules. The code of each reply is run as a cell (a
-unit of plan code), and the planner gets feedback on the cell. After an episode, ``conclude`` asks for the whole plan if
-the task was solved, and for the mistakes if it was not.
+unit of plan code), and the planner receives feedback on the cell. After an episode, ``conclude`` asks for the whole
+plan if the task was solved, and for the mistakes if it was not.
 """
 
 import ast
@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from planbook.envs import Environment
-from planbook.planner.agent import action_docs, action_docs_of, function_heads
+from planbook.planner.agent import action_docs, action_docs_of, function_stubs
 from planbook.planner.episode import Episode
 from planbook.planner.errors import UnusableReply
 from planbook.planner.memory import Match, Recall
@@ -35,7 +35,7 @@ The paper allows 3 on ALFWorld. It allows 6 on MiniWoB++, where a plan has to pa
 
 
 class AutoManualOptions(Options):
-    """The number of replies, and switches for the parts of the method."""
+    """The number of replies, and switches for parts of the method."""
 
     replans: int | None = Field(
         default=None,
@@ -91,7 +91,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
     return PROMPTS["automanual/system" if options.segments else "automanual/system_code"].system(
         about=environment.about,
         action_docs=action_docs_of(episode.environment).model_copy(
-            update={"helpers": function_heads(environment.helpers)}
+            update={"helpers": function_stubs(environment.helpers)}
         ),
         cooperation=options.cooperation,
         helpers=options.helper_methods,
@@ -125,7 +125,7 @@ def _replans(episode: Episode, options: AutoManualOptions) -> int:
 
 
 class Conclusion(Record):
-    """What the planner concludes from an episode."""
+    """The planner's conclusion from an episode."""
 
     text: str
     """The planner's mistakes or, if the task was not solved, the cause of the failure."""
@@ -156,19 +156,21 @@ def conclude(
     try:
         if trajectory.ending.outcome.solved:
             variables["no_helpers"] = not helpers
-            plan = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_plan, history=history, **variables).value
+            plan = scope.ask(
+                PLANNER_ROLE, _conclusion_prompt(trajectory), read=as_plan, history=history, **variables
+            ).value
             return Conclusion(text=plan.thought.text, code=standalone(plan.code, trajectory.helpers))
         variables["knowledge"] = trajectory.knowledge
-        reflection = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_text, history=history, **variables)
+        reflection = scope.ask(PLANNER_ROLE, _conclusion_prompt(trajectory), read=as_text, history=history, **variables)
         return Conclusion(text=reflection.value)
     except UnusableReply:
         return Conclusion(text="")
 
 
 def standalone(code: str, helpers: str) -> str:
-    """Return the code, preceded by the definitions in ``helpers`` that the code uses but does not contain itself."""
-    used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
-    names = used & extractable_names(helpers)
+    """Return the code, preceded by those definitions in ``helpers`` that it uses but does not contain."""
+    used_names = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
+    names = used_names & extractable_names(helpers)
     return f"{extract(helpers, names)}\n\n{code}" if names else code
 
 
@@ -179,7 +181,7 @@ def about_the_environment(environment: type[Environment], options: BaseModel) ->
     )
 
 
-def _prompt(trajectory: Trajectory) -> Prompt:
+def _conclusion_prompt(trajectory: Trajectory) -> Prompt:
     outcome = trajectory.ending.outcome
     kinds = {Outcome.DIRECT_SUCCESS: "direct", Outcome.INDIRECT_SUCCESS: "indirect"}
     return PROMPTS[f"automanual/conclusion_{kinds.get(outcome, 'failure')}"]

@@ -1,6 +1,6 @@
 """The base of planning methods: ``Method``, its options, ``play``, and helpers that several methods share.
 
-A method plays an episode by calling the functions of ``Episode``: it asks models for plan code, and runs this code.
+A planning method calls the methods of ``Episode``: it asks models for plan code, and runs this code.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -42,7 +42,7 @@ Default = TypeVar("Default")
 class Strategy(Protocol):
     """A function that plays one episode.
 
-    The function returns when it gives up. If the episode ends earlier, the functions of ``Episode`` raise EpisodeOver,
+    The function returns when it gives up. If the episode ends earlier, the methods of ``Episode`` raise EpisodeOver,
     which a strategy must not suppress. The return value is not used.
     """
 
@@ -72,25 +72,22 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     except EpisodeBroken as broken:
         ending = broken_ending(str(broken), episode.feedbacks, episode.actions)
     except (Exception, SystemExit) as error:
-        fault = _fault_of(error, strategy, episode.environment)
-        ending = broken_ending(fault, episode.feedbacks, episode.actions)
+        message = _error_message(error, strategy, episode.environment)
+        ending = broken_ending(message, episode.feedbacks, episode.actions)
     finally:
         episode.close()
     episode.write_ending(ending)
     return ending
 
 
-def _fault_of(error: Exception | SystemExit, strategy: Strategy, environment: Environment) -> str:
-    """Return the message for an error.
-
-    The message blames the environment if the error was raised in one of its methods. Otherwise it blames the planner.
-    """
+def _error_message(error: Exception | SystemExit, strategy: Strategy, environment: Environment) -> str:
+    """Return a message that blames the environment if one of its methods raised the error, otherwise the planner."""
     trace = error.__traceback__
     while trace and not _is_method_of(environment, trace.tb_frame.f_locals):
         trace = trace.tb_next
     if trace:
         return environment_fault(error.with_traceback(trace))
-    line = _line_of(error, strategy)
+    line = _error_line(error, strategy)
     return f"the planner raised {type(error).__name__}: {error}{line and f' ({line})'}"
 
 
@@ -98,7 +95,7 @@ def _is_method_of(environment: Environment, variables: Mapping[str, Any]) -> boo
     return variables.get("self") is environment or variables.get("cls") is type(environment)
 
 
-def _line_of(error: BaseException, strategy: Strategy) -> str:
+def _error_line(error: BaseException, strategy: Strategy) -> str:
     """Return FILE:LINE for the last line of the traceback that is in the method's file, or "" if there is none."""
     file = getattr(getattr(strategy, "__code__", None), "co_filename", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
@@ -106,7 +103,7 @@ def _line_of(error: BaseException, strategy: Strategy) -> str:
 
 
 IsAsked = Callable[[Any, Environment], bool]
-"""Takes a method's options and the environment. Returns True if a certain role is asked."""
+"""Takes a method's options and the environment. Returns True if the role is asked."""
 
 
 class Options(BaseModel):
@@ -137,7 +134,7 @@ class Options(BaseModel):
 
 @dataclass(frozen=True)
 class Method:
-    """A planning method: the function that plays, its options, and what the rest of planbook needs to know about it."""
+    """A planning method: the function that plays, its options, and the facts that the rest of planbook needs."""
 
     play: Strategy
     options: type[Options]
@@ -147,7 +144,7 @@ class Method:
     demonstrations: tuple[str, ...] = ()
     """Names of the demonstrations that the method shows to models (``Recall.demonstrations``)."""
     conditional_roles: Mapping[str, IsAsked] = field(default_factory=dict)
-    """Maps each role that is not always asked to a function that says whether it is asked."""
+    """Maps each role that is asked only under some conditions to a function that checks them."""
     fallback_demonstrations: tuple[str, ...] = ()
     """Names of the demonstrations that are shown only if another one is missing."""
     roles_from_options: Callable[[Any, str], Collection[str]] = lambda options, environment: ()
@@ -170,8 +167,8 @@ class Method:
 def ask_and_run(
     episode: Episode,
     role: str,
-    first: Prompt,
-    later: Prompt,
+    first_prompt: Prompt,
+    feedback_prompt: Prompt,
     replies_left: Callable[[], int],
     *,
     history: Sequence[Message],
@@ -181,20 +178,24 @@ def ask_and_run(
 ) -> None:
     """Ask for a plan and run it. While replies are left, send the feedback and run the next plan.
 
-    ``first`` is the first prompt, and ``variables`` are its variables. ``later`` is the prompt that sends feedback.
-    ``replies_left`` returns the number of replies that may still be asked for. ``actions`` returns the number of
-    actions that the next plan may take, or None if only the episode limits this number.
+    ``variables`` are the variables of ``first_prompt``. ``replies_left`` returns the number of replies that may still
+    be asked for. ``actions`` returns the number of actions that the next plan may take, or None if only the episode
+    limits this number.
     """
-    feedback, history = episode.stream(role, first, history=history, sample=sample, actions=actions(), **variables)
+    feedback, history = episode.stream(
+        role, first_prompt, history=history, sample=sample, actions=actions(), **variables
+    )
     while (left := replies_left()) > 0:
         variables = {"feedback": feedback.text, "left": left - 1}
-        feedback, history = episode.stream(role, later, history=history, sample=sample, actions=actions(), **variables)
+        feedback, history = episode.stream(
+            role, feedback_prompt, history=history, sample=sample, actions=actions(), **variables
+        )
 
 
-def ask_or(
+def ask_or_default(
     default: Default, scope: Scope, role: str, prompt: Prompt, read: Callable[[str], Read], **variables: Any
 ) -> Read | Default:
-    """Ask a role a question. Return what ``read`` makes of the reply, or the default if no reply is usable."""
+    """Ask a role a question. Return the value that ``read`` returns, or the default if no reply is usable."""
     try:
         return scope.ask(role, prompt, read=read, **variables).value
     except UnusableReply:
@@ -204,16 +205,16 @@ def ask_or(
 def system_message(episode: Episode, template: str, **variables: object) -> Message:
     """Return the system message of a template.
 
-    If the template uses ``about``, ``action_docs`` or ``knowledge``, any of them that ``variables`` lacks is added.
+    If the template uses ``about``, ``action_docs`` or ``knowledge``, those that ``variables`` lacks are added.
     """
     environment, prompt = episode.environment, PROMPTS[template]
-    known: Mapping[str, Callable[[], object]] = {
+    available: Mapping[str, Callable[[], object]] = {
         "about": lambda: environment.about,
         "action_docs": lambda: action_docs_of(environment),
         "knowledge": lambda: episode.recall().text,
     }
-    used = known.keys() & prompt.variables - variables.keys()
-    return prompt.system(**{name: known[name]() for name in used}, **variables)
+    added = available.keys() & prompt.variables - variables.keys()
+    return prompt.system(**{name: available[name]() for name in added}, **variables)
 
 
 def model_task(episode: Episode) -> Mapping[str, JsonValue]:
@@ -231,8 +232,8 @@ def play_in_rounds(
 ) -> None:
     """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts.
 
-    A round is one attempt at the task. Each round after the first begins with a reset of the environment. ``play`` gets
-    the number of the round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
+    A round is one attempt at the task. Each round after the first begins with a reset of the environment. ``play``
+    takes the number of the round, from 0. Raises NoPlan if the last round ended because no reply held a usable plan.
 
     If ``until_solved`` is False, the last round counts, no round begins if no actions are left, and a solved task stops
     the rounds only if the environment has ended its episode.
@@ -248,8 +249,8 @@ def play_in_rounds(
             return
 
 
-# Match the goal of a task with one of the task types that planbook has found by itself. The memory compares the goal
-# with the types. If the memory is not sure, a model is asked. It may answer that no type fits.
+# Match the goal of a task with one of the task types that planbook has derived from episodes. The memory compares the
+# goal with the types. If the memory is not sure, a model is asked. It may answer that no type fits.
 
 MODEL, NONE = "model", "none"
 _Text = Annotated[str, Field(strict=True, min_length=1)]
@@ -264,10 +265,10 @@ class _TypeAnswer(BaseModel):
 
 
 def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
-    """Match the goal with a task type, record the match, and return what the memory has for that type.
+    """Match the goal with a task type, record the match, and return the memory's knowledge about that type.
 
-    If the memory is not sure and ``role`` is not empty, the model of this role is asked. If planbook has found no task
-    types, return ``recall`` unchanged. Raises ModelError if the model does not answer, or BudgetEnded if the run's
+    If the memory is not sure and ``role`` is not empty, the model of this role is asked. If planbook has derived no
+    task types, return ``recall`` unchanged. Raises ModelError if the model does not answer, or BudgetEnded if the run's
     budget does not allow the question.
     """
     match = recall.match
@@ -281,7 +282,7 @@ def match_goal(episode: Episode, recall: Recall, role: str = "") -> Recall:
 
 
 def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Recall:
-    """Return what the memory has for the type that a model names, or ``recall`` without a procedure if none fits."""
+    """Return the knowledge about the type that a model names, or ``recall`` without a procedure if none fits."""
     if (answer := _ask_for_type(episode, match.candidates, role)).type:
         recall_of_type = episode.recall(answer)
         new_match = answer if recall_of_type.match is None else recall_of_type.match
@@ -295,9 +296,9 @@ def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -
 def _ask_for_type(episode: Episode, candidates: Sequence[MatchCandidate], role: str) -> Match:
     """Ask a model for the task type. The match has no type if the model names no type, or if no reply is usable."""
     scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
-    shown: Any = [candidate.model_dump(mode="json") for candidate in candidates]
-    variables = {"candidates": shown, "goal": episode.task.goal, "observation": episode.observation.text}
-    return ask_or(Match(), scope, role, prompt, _type_reader(candidates), **variables)
+    candidate_data: Any = [candidate.model_dump(mode="json") for candidate in candidates]
+    variables = {"candidates": candidate_data, "goal": episode.task.goal, "observation": episode.observation.text}
+    return ask_or_default(Match(), scope, role, prompt, _type_reader(candidates), **variables)
 
 
 def _type_reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:

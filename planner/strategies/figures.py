@@ -12,7 +12,7 @@ from planbook.planner.types import Ending
 
 
 class PlayedEpisode(NamedTuple):
-    """One episode of a run, with its recorded spans. ``Figures.count`` takes these episodes."""
+    """An episode of a run, with its recorded spans, as ``Figures.count`` takes it."""
 
     kind: str
     """The type of the task."""

@@ -67,16 +67,16 @@ def possible_choices(environment: Environment) -> Sequence[Action]:
     enumerable = [action for actions in calls for action in actions]
     if all(calls):
         return enumerable
-    listed = environment.possible_actions()
-    if listed is None and environment.goals.direct:
-        listed = list(environment.goals.list_goals())
-    return listed or enumerable
+    listed_actions = environment.possible_actions()
+    if listed_actions is None and environment.goals.direct:
+        listed_actions = list(environment.goals.list_goals())
+    return listed_actions or enumerable
 
 
 def _calls(spec: ActionSpec) -> Iterator[Action]:
     """Yield the action with every combination of its arguments, or nothing if an argument is free."""
     values = [_values(parameter) for parameter in spec.signature.parameters.values()]
-    return (Action(spec.name, chosen) for chosen in product(*values))
+    return (Action(spec.name, arguments) for arguments in product(*values))
 
 
 def _values(parameter: inspect.Parameter) -> Sequence[Any]:

@@ -46,7 +46,7 @@ def environment() -> Minecraft:
     ],
 )
 def test_a_line_is_mapped_to_the_goal_that_it_means(environment: Minecraft, line: str, goal: Action) -> None:
-    assert GoalMatcher(environment.goals).nearest(line) == goal
+    assert GoalMatcher(environment.goals).match(line) == goal
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_line_is_mapped_to_the_goal_that_it_means(environment: Minecraft, line
     ],
 )
 def test_an_ambiguous_line_is_mapped_to_no_goal(environment: Minecraft, line: str) -> None:
-    assert GoalMatcher(environment.goals).nearest(line) is None
+    assert GoalMatcher(environment.goals).match(line) is None
 
 
 KNOWN = Minecraft().goals.list_goals()
@@ -80,7 +80,7 @@ def test_the_text_of_a_call_means_that_call(goal: Action, count: int, dotted: bo
     goals = Minecraft().goals
     wanted = goals.with_count(goal, count)
     assert wanted == goal if goal.name == "equip" else next(iter(dict(wanted.args[0]).values())) == count  # type: ignore[arg-type]
-    assert MATCHER.nearest(f"agent.{wanted}" if dotted else f"{wanted};  # step {count}") == wanted
+    assert MATCHER.match(f"agent.{wanted}" if dotted else f"{wanted};  # step {count}") == wanted
 
 
 def test_a_known_goal_is_never_refused_for_a_better_one(environment: Minecraft) -> None:
@@ -101,7 +101,7 @@ def test_a_line_is_mapped_to_a_goal_of_this_room() -> None:
     kind, target = str(task.params["object"]), f"{task.params['target']}_1"
     environment = Alfworld()
     environment.reset(task)
-    known, nearest = environment.goals.list_goals(), GoalMatcher(environment.goals).nearest
+    known, nearest = environment.goals.list_goals(), GoalMatcher(environment.goals).match
     assert nearest(f"pick up the {kind} in {target}") == Action("pick", (kind, target))
     assert nearest(f"clean {kind} with sinkbasin 1") == Action("clean", (kind, "sinkbasin_1"))
     assert nearest("open drawer 3") == Action("open", ("drawer_3",))

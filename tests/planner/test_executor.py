@@ -117,7 +117,7 @@ WITHOUT_TYPES = ("atomic", "common", "stepwise", "stepwise_common")
 def test_demonstrations_are_chosen_by_options_among_the_available(
     options: dict[str, Any], available: Sequence[str], shown: list[str]
 ) -> None:
-    assert list(ExecutorOptions.model_validate(options).shown(available)) == shown
+    assert list(ExecutorOptions.model_validate(options).shown_demonstrations(available)) == shown
 
 
 def test_with_one_action_a_reply_the_code_ends_before_a_second(sandbox: Sandbox) -> None:

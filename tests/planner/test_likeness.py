@@ -38,7 +38,7 @@ CRAFTED, MOVED = GoalMatcher(CRAFTING), GoalMatcher(TABLE)
     ],
 )
 def test_a_line_in_textcraft_means_a_goal_or_none(line: str, goal: Action | None) -> None:
-    assert CRAFTED.nearest(line) == goal
+    assert CRAFTED.match(line) == goal
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_line_in_textcraft_means_a_goal_or_none(line: str, goal: Action | None
     ],
 )
 def test_a_line_on_the_tabletop_means_a_goal_or_none(line: str, target: str | None) -> None:
-    assert MOVED.nearest(line) == (Action("pick_place", ("orange_block", target)) if target else None)
+    assert MOVED.match(line) == (Action("pick_place", ("orange_block", target)) if target else None)
 
 
 def test_a_goal_without_an_object_is_matched_with_no_line() -> None:
@@ -65,13 +65,13 @@ def test_a_goal_without_an_object_is_matched_with_no_line() -> None:
         def list_goals(self) -> Sequence[Action]:
             return (Action("open", ("box_1",)), Action("wait"))
 
-    assert GoalMatcher(Waiting(Toy())).nearest("wait for the box_1") is None
+    assert GoalMatcher(Waiting(Toy())).match("wait for the box_1") is None
 
 
 @given(move=st.sampled_from(TABLE.list_goals()), goal=st.sampled_from(CRAFTING.list_goals()))
 def test_the_text_of_a_goal_means_that_goal(move: Action, goal: Action) -> None:
-    assert MOVED.nearest(f"agent.{move}") == move
-    assert CRAFTED.nearest(f"agent.{goal}") == goal
+    assert MOVED.match(f"agent.{move}") == move
+    assert CRAFTED.match(f"agent.{goal}") == goal
 
 
 @given(
@@ -81,5 +81,5 @@ def test_the_text_of_a_goal_means_that_goal(move: Action, goal: Action) -> None:
     gap=st.sampled_from(["", " "]),
 )
 def test_any_line_means_a_known_goal_or_none(words: list[str], gap: str) -> None:
-    assert MOVED.nearest(gap.join(words)) in (None, *TABLE.list_goals())
-    assert MOVED.nearest(gap.join(["place orange_block on ", *words])) in (None, *TABLE.list_goals())
+    assert MOVED.match(gap.join(words)) in (None, *TABLE.list_goals())
+    assert MOVED.match(gap.join(["place orange_block on ", *words])) in (None, *TABLE.list_goals())

@@ -10,7 +10,7 @@ A node of a graph can have three hooks:
 
 The hooks ``compose`` and ``check`` can only read the database, since several nodes may be asked at the same time.
 
-A graph file names its own hooks as ``FILE.py:function``, with a path relative to the graph file. The hooks that come
+A graph file names a user's hook as ``FILE.py:function``, with a path relative to the graph file. The hooks that come
 with planbook are in the modules of this package, and are named ``module.function``:
 
 - ``crafter``: the hooks of the Crafter agent's graph.
@@ -79,15 +79,15 @@ class FinishContext:
     """Number of the pass, from 0."""
 
 
-def call_hook(hooks: Hooks, name: str, *arguments: Any, passed_on: type[Exception] = GraphError) -> Any:
+def call_hook(hooks: Hooks, name: str, *arguments: Any, reraised: type[Exception] = GraphError) -> Any:
     """Call a hook and return its result.
 
-    A GraphError from the hook, or an error of type ``passed_on``, is raised unchanged. Any other error becomes a
+    A GraphError from the hook, or an error of type ``reraised``, is raised unchanged. Any other error becomes a
     GraphError that names the hook.
     """
     try:
         return hooks[name](*arguments)
-    except (GraphError, passed_on):
+    except (GraphError, reraised):
         raise
     except Exception as error:
         advice = "; only a `check` hook sends its message to the model" if isinstance(error, AfterQueryError) else ""
@@ -121,7 +121,7 @@ def hook_problem(name: str, folder: Path) -> str:
         known = ", ".join(sorted(names)) or "none"
         advice = f"Write FILE.py:function, or MODULE.function with one of the modules: {known}"
         return f"there is no hook {name}{suggestion(module, names)} {advice}"
-    return _missing(name, function, _functions(vars(importlib.import_module(f"{__name__}.{module}"))))
+    return _missing_function(name, function, _functions(vars(importlib.import_module(f"{__name__}.{module}"))))
 
 
 def _functions(members: Mapping[str, Any]) -> list[str]:
@@ -137,7 +137,7 @@ def _file_problem(path: Path, file: str, function: str) -> str:
         return f"{file} cannot be read: {error.strerror}; give its path relative to the graph file"
     except (SyntaxError, ValueError) as error:
         return f"{file} cannot be parsed: {error}"
-    return _missing(file, function, functions)
+    return _missing_function(file, function, functions)
 
 
 @lru_cache(maxsize=8)  # many hooks may be in one file
@@ -145,11 +145,11 @@ def _functions_in(code: bytes) -> list[str]:
     return [part.name for part in ast.parse(code).body if isinstance(part, ast.FunctionDef)]
 
 
-def _missing(where: str, function: str, known: list[str]) -> str:
+def _missing_function(where: str, function: str, known: list[str]) -> str:
     return "" if function in known else f"{where}: there is no function {function}{suggestion(function, known)}"
 
 
-# Functions for hooks.
+# Functions that hooks share.
 
 
 def keep_answer_as(field: str) -> Callable[[FinishContext], None]:
@@ -167,8 +167,8 @@ def answers_text(names: Sequence[str], answers: Mapping[str, JsonValue]) -> str:
 
 
 MAX_CODE = 10_000
-"""Maximum number of characters of the code in which ``calls_in`` finds calls. The source of a call contains the calls
-inside it, so the time may grow with the square of the length.
+"""``calls_in`` ignores code with more characters than this. Its time may grow with the square of the length, since the
+source of a call contains the calls inside it.
 """
 
 
@@ -224,12 +224,12 @@ def current_step(database: GraphDatabase) -> int:
 def history_text(history: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> str:
     """Return history entries as text, one on each line.
 
-    The text calls each step a turn, since a game counts its own steps. ``labels`` maps the fields to show, in order, to
-    their labels.
+    The text calls each step a turn, since games have steps, too. ``labels`` maps the fields, in the order shown,
+    to their labels.
     """
     return "\n".join(_turn(entry, labels) for entry in history) or "There are no earlier turns."
 
 
 def _turn(entry: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    shown = " ".join(f"{label}: {entry[key]}" for key, label in labels.items() if key in entry)
-    return f"Turn {entry['step'] + 1}. {shown}"
+    fields = " ".join(f"{label}: {entry[key]}" for key, label in labels.items() if key in entry)
+    return f"Turn {entry['step'] + 1}. {fields}"

@@ -41,8 +41,15 @@ DISCOVERY_TESTS = ("discovered", "general", "unknown", "concrete_and_precise", "
 """Fields of a discovery. The discovery is kept if all of them are "yes"."""
 UNKNOWN_TESTS = ("unknown", "novel", "general", "relevant", "correct")
 """Fields of an item of unknown information. The item is kept if all of them are "yes"."""
-REOPENING = ("unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed", "replan")
-"""Fields of the gate node's answer. The planner makes a new plan if any of them is "yes"."""
+REPLAN_REASONS = (
+    "unexpected_encounters",
+    "mistake",
+    "confused",
+    "top_subgoal_completed",
+    "top_subgoal_changed",
+    "replan",
+)
+"""Fields of the gate node's answer. If any of them is "yes", the planner makes a new plan."""
 ACTIONS = (
     *(f"move('{direction}')" for direction in ("west", "east", "north", "south")),
     "do()",
@@ -99,10 +106,10 @@ def allowed_only(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept only code that takes exactly one of the game's actions. Code with a loop must also have a ``break``."""
     code = str(answer)
-    taken = {call.removeprefix(f"{AGENT}.") for call in calls_in(code)} & set(ACTIONS)
-    if len(taken) != 1:
+    actions = {call.removeprefix(f"{AGENT}.") for call in calls_in(code)} & set(ACTIONS)
+    if len(actions) != 1:
         raise AfterQueryError(
-            f"the code must take exactly one of the game's actions, but takes {', '.join(sorted(taken)) or 'none'}. "
+            f"the code must take exactly one of the game's actions, but takes {', '.join(sorted(actions)) or 'none'}. "
             f"The calls are written like this: {AGENT}.{ACTIONS[0]}"
         )
     nodes = list(ast.walk(ast.parse(code)))
@@ -126,7 +133,7 @@ def note_plan(context: FinishContext) -> None:
 
 
 def note_action(context: FinishContext) -> None:
-    """Add the action of the last turn and its result to the history. Store whether feedback on the skill is due."""
+    """Add the action of the last turn and its result to the history. Store "yes" if feedback on the skill is due."""
     database, summary = context.database, _mapping(context.answer)
     result = RESULTS[summary["success"]].format(summary["causes_of_failure"])
     action = f"{summary['action']} x{summary['repeats']}, target {summary['target']}, {result}"
@@ -137,9 +144,9 @@ def note_action(context: FinishContext) -> None:
 
 
 def open_or_shut(context: FinishContext) -> None:
-    """Open the gate if any field of its answer is "yes". If it stays shut, planner and knowledge nodes are skipped."""
+    """Open the gate if any of the ``REPLAN_REASONS`` holds. Otherwise, planner and knowledge nodes are skipped."""
     answers = _mapping(context.answer)
-    context.database.set("replanned", "yes" if any(answers[name] == "yes" for name in REOPENING) else "no")
+    context.database.set("replanned", "yes" if any(answers[name] == "yes" for name in REPLAN_REASONS) else "no")
 
 
 def keep_allowed(context: FinishContext) -> None:
@@ -185,13 +192,13 @@ def keep_knowledge(context: FinishContext) -> None:
 
 def keep_unknown(context: FinishContext) -> None:
     """Store the items of unknown information that pass every test and are not in the knowledge base."""
-    database, listed = context.database, _mapping(context.answer)
+    database, items = context.database, _mapping(context.answer)
     known = _mapping(database.get("knowledge"))
     database.set(
         "unknown",
         {
             name: item["info"]
-            for name, item in listed.items()
+            for name, item in items.items()
             if _passes(item, UNKNOWN_TESTS) and not _is_nothing(item["info"]) and name not in known
         },
     )
@@ -200,7 +207,7 @@ def keep_unknown(context: FinishContext) -> None:
 def keep_plan(context: FinishContext) -> None:
     """Store the actor's plan together with the turn in which it was made.
 
-    If the actor keeps its last plan, this turn stays the same. But an expired plan that is kept counts as a new plan.
+    If the actor keeps its last plan, this turn stays the same, unless the plan has expired.
     """
     database, plan = context.database, dict(_mapping(context.answer))
     is_kept = plan.pop("kept") == "yes" and is_plan_valid(database)
@@ -222,7 +229,7 @@ def _normalized(name: str) -> str:
 
 
 def _mapping(value: JsonValue) -> Mapping[str, Any]:
-    """Return the value, which must be a mapping. The shapes of the answers in the graph file guarantee this."""
+    """Return the value, which must be a mapping. The shapes in the graph file guarantee this."""
     assert isinstance(value, dict)
     return value
 
@@ -277,14 +284,14 @@ def is_plan_valid(database: GraphDatabase) -> bool:
 
 
 def _plan_so_far(database: GraphDatabase) -> str:
-    """Return the actor's plan with its age, or a note that there is none."""
+    """Return the actor's plan and its age, or a note that there is none."""
     plan: Any = database.get("action_summary")
     if not plan:
         return "There is none: write a new one."
     if not is_plan_valid(database):
         return f"There is none: the last plan expired after {plan['expires_after']} turns. Write a new one."
-    shown = {name: value for name, value in plan.items() if name != "since"}
-    return f"{value_text(shown)}\nIt was made {current_step(database) - plan['since']} turns ago."
+    visible = {name: value for name, value in plan.items() if name != "since"}
+    return f"{value_text(visible)}\nIt was made {current_step(database) - plan['since']} turns ago."
 
 
 PARTS: Mapping[str, Callable[[GraphDatabase], str]] = {
@@ -304,7 +311,7 @@ MANUAL, KNOWLEDGE, UNKNOWN, FEEDBACK, HISTORY, UNDER_SKILL, PLAN, BEFORE, LAST, 
 
 
 def _format_answer(name: str, answer: Any) -> str:
-    """Return the answer of a node as text. The table of actions gets a short form, since many prompts show it."""
+    """Return the answer of a node as text. The table of actions is shortened, since many prompts show it."""
     if name != ACTION_TABLE:
         return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     return "\n".join(
@@ -318,10 +325,10 @@ def _compose_hook(*parts: str, hidden_nodes: Collection[str] = ()) -> Callable[[
 
     The answers are those of the nodes in ``after``, except the nodes in ``hidden_nodes``.
     """
-    shown = [part for part in PARTS if part in parts]
+    ordered_parts = [part for part in PARTS if part in parts]
 
     def compose(context: ComposeContext) -> str:
-        texts = {part: PARTS[part](context.database).strip() for part in shown}
+        texts = {part: PARTS[part](context.database).strip() for part in ordered_parts}
         sections = [f"# {part}\n\n{text}" for part, text in texts.items()]
         names = [name for name in context.node.after if name not in hidden_nodes]
         if answers := "\n\n".join(f"### {name}\n{_format_answer(name, context.answers[name])}" for name in names):

@@ -1,8 +1,7 @@
 """ADaPT, which decomposes a task into subtasks when its execution fails, and the baselines of the ADaPT paper.
 
-Numbers of sections and appendices refer to the paper. Section 3.3 describes ADaPT's controller. A branch leads from the
-whole task through its subtasks down to one that is not decomposed. The baselines may use as many model replies as ADaPT
-can use in one branch (section 4.2).
+Numbers of sections and appendices refer to the paper. A branch leads from the whole task through its subtasks down to
+one that is not decomposed. The baselines may use as many model replies as ADaPT can use in one branch (section 4.2).
 
 - ``executor`` lets a model work on one subtask. All methods of this package share it.
 - ``order`` reads a plan of subtasks that are combined by AND and OR.
@@ -38,10 +37,10 @@ from planbook.planner.strategies.adapt.executor import (
     whole_task,
 )
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
-from planbook.planner.strategies.base import Method, ask_or, play_in_rounds, system_message
+from planbook.planner.strategies.base import Method, ask_or_default, play_in_rounds, system_message
 from planbook.planner.types import Thought
 
-DEPTH, DEPTH_IN = 3, {"textcraft": 4}
+DEPTH, DEPTH_BY_ENVIRONMENT = 3, {"textcraft": 4}
 """Maximum depth of decomposition (section 4.2): by default, and in environments with a different depth."""
 
 
@@ -58,7 +57,7 @@ class DepthOptions(ExecutorOptions):
         description="Depth at which nothing more is decomposed: with 1, adapt never asks its planner. react gets "
         "the replies of d_max subtasks (on textcraft, if both numbers are the paper's, 60, as in its appendix A; the "
         "rule in its section 4.2 gives 80); try-again and reflexion play d_max rounds. null means the paper's number: "
-        f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
+        f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_BY_ENVIRONMENT.items())}.",
     )
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
@@ -67,7 +66,7 @@ class DepthOptions(ExecutorOptions):
 
     def max_depth(self, environment: str) -> int:
         """Return the depth at which nothing is decomposed."""
-        return self.d_max or DEPTH_IN.get(environment, DEPTH)
+        return self.d_max or DEPTH_BY_ENVIRONMENT.get(environment, DEPTH)
 
 
 MAX_NOTES = 10
@@ -99,7 +98,7 @@ def adapt(episode: Episode, options: AdaptOptions) -> None:
 
 
 class Recursion:
-    """The paper's controller (section 3.3). It decides what to decompose, and hands results to the next executor.
+    """The paper's controller (section 3.3). It chooses subtasks to decompose, and hands results to the next executor.
 
     The whole task has depth 1. A subtask at depth ``max_depth`` is not decomposed. With ``detailed``, the planner sees
     demonstrations of more detailed plans.
@@ -109,7 +108,7 @@ class Recursion:
         self._episode, self._options, self._max_depth, self._detailed = episode, options, max_depth, detailed
         self._replies = options.replies(episode.environment.name)
         self._carried: tuple[str, ...] = ()
-        """What successful executors hand to the next one: the last one's last action, or the final notes of all."""
+        """Reports of successful executors for the next one: the last action of the last, or the final notes of all."""
         self._failed: list[str] = []
         """The subtasks at which the executor has failed."""
 
@@ -126,7 +125,7 @@ class Recursion:
         return done
 
     def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
-        """Ask the planner to split a subtask into smaller ones, and try these. Return True if the subtask is achieved.
+        """Ask the planner to split a subtask into smaller ones, and try them. Return True if the subtask is achieved.
 
         ``note`` is the final note of the executor that gave up. Raises NoPlan if the subtask is the whole task and no
         reply of the planner is usable.
@@ -164,7 +163,7 @@ class Recursion:
             return True
 
         def together(done: bool) -> bool:
-            """End the group. If it failed as a whole, nothing is handed on, whatever parts of it were achieved."""
+            """End the group. If it failed as a whole, nothing is handed on, even if parts of it were achieved."""
             carried_before = carried_at_begin.pop()
             self._carried = self._carried if done else carried_before
             return done
@@ -180,12 +179,12 @@ class Recursion:
         episode, first_step = self._episode, len(self._episode.steps)
         task = Subtask(text=subtask, depth=depth, handed=handover(episode, " ".join(self._carried)))
         with environment_errors():
-            before = episode.environment.snapshot() if self._options.restore_failed else None
+            snapshot = episode.environment.snapshot() if self._options.restore_failed else None
         claim = execute(episode, task, self._options, self._replies)
         if not claim.done:
             self._failed.append(subtask)
-            if before and len(episode.steps) > first_step:
-                episode.restore(before, first_step)
+            if snapshot and len(episode.steps) > first_step:
+                episode.restore(snapshot, first_step)
                 if depth == TOP:
                     episode.claim(claim.claim, CLAIM_AUTHOR)  # again, since restoring has withdrawn it
         elif episode.environment.handoff == "note":
@@ -205,9 +204,8 @@ class Recursion:
 
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
         """Ask the planner to decompose a subtask. Raises UnusableReply if no reply is usable."""
-        shown = self._episode.recall().demonstrations
-        detailed = self._detailed
-        demonstrations = shown.get(PLANNING_DETAILED if detailed else PLANNING) or shown.get(PLANNING, "")
+        available, detailed = self._episode.recall().demonstrations, self._detailed
+        demonstrations = available.get(PLANNING_DETAILED if detailed else PLANNING) or available.get(PLANNING, "")
         system = system_message(self._episode, "adapt/system", detailed=detailed, demonstrations=demonstrations)
         variables: dict[str, Any] = {
             "scene": self._scene(subtask),
@@ -224,7 +222,7 @@ class Recursion:
 
 
 REFLECTOR = "reflector"
-REACT_REPLIES_IN = {"textcraft": 60}
+REACT_REPLIES_BY_ENVIRONMENT = {"textcraft": 60}
 """Number of ReAct's replies in some environments (appendix A). In others, it is d_max times the replies of a subtask.
 
 For TextCraft, section 4.2 of the paper implies another number: d_max is 4, and 4 times 20 replies are 80.
@@ -241,7 +239,7 @@ def react(episode: Episode, options: DepthOptions) -> None:
     environment, paper = episode.environment.name, DepthOptions()
     replies, depth = options.replies(environment), options.max_depth(environment)
     has_paper_limits = (replies, depth) == (paper.replies(environment), paper.max_depth(environment))
-    total = REACT_REPLIES_IN.get(environment) if has_paper_limits else None
+    total = REACT_REPLIES_BY_ENVIRONMENT.get(environment) if has_paper_limits else None
     execute(episode, whole_task(episode), options, total or replies * depth)
 
 
@@ -283,7 +281,7 @@ def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: S
     The round consists of the cells (pieces of code that were run as a unit) from number ``first_cell`` on.
     """
     with episode.frame("reflect") as frame:
-        return ask_or(
+        return ask_or_default(
             "",
             frame.scope,
             REFLECTOR,

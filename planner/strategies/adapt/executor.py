@@ -1,7 +1,7 @@
 """The executor of the ADaPT paper (section 3.1): a model that works on one subtask until it reports success or failure.
 
-ADaPT and its baselines share the executor. They also share its figures (the statistics of a run): numbers of calls, and
-depths of decomposition.
+ADaPT and its baselines share the executor and its figures (statistics of a run): numbers of calls, and depths of
+decomposition.
 """
 
 from collections import Counter
@@ -24,11 +24,11 @@ EXECUTOR = "executor"
 TOP = 1
 """Depth of the whole task."""
 CLAIM_AUTHOR = "the agent with the whole task"
-REPLIES, REPLIES_IN = 20, {"shopping": 15}
+REPLIES, REPLIES_BY_ENVIRONMENT = 20, {"shopping": 15}
 """Number of replies for a subtask (appendix A): by default, and in environments with a different number."""
 REPLY_ACTIONS = 10
-"""A subtask may take this many actions, times its limit of replies, so that it cannot use up all of the episode's."""
-SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
+"""Maximum number of actions of a subtask per allowed reply, so that it cannot use up the episode's actions."""
+DEMONSTRATIONS_BY_OPTION = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """Maps each value of the option ``demonstrations`` to the names of the demonstrations that are shown (section 6.2).
 
 If an environment has none of these demonstrations, those for the value ``hybrid`` are shown.
@@ -60,18 +60,21 @@ class ExecutorOptions(Options):
         "one or two whole tasks, 'atomic' for atomic skills alone.",
     )
 
-    def shown(self, available: Collection[str]) -> Sequence[str]:
+    def shown_demonstrations(self, available: Collection[str]) -> Sequence[str]:
         """Return the names of the demonstrations that the executor sees. ``available`` are those of the environment.
 
         If the environment has no stepwise demonstrations where they are needed, the executor sees larger ones.
         """
         stepwise = STEPWISE if self.actions_per_reply == 1 else {}
-        choices = [[stepwise.get(name, name) for name in SHOWN[option]] for option in (self.demonstrations, "hybrid")]
-        return next((names for names in choices if set(names) & set(available)), SHOWN["hybrid"])
+        choices = [
+            [stepwise.get(name, name) for name in DEMONSTRATIONS_BY_OPTION[option]]
+            for option in (self.demonstrations, "hybrid")
+        ]
+        return next((names for names in choices if set(names) & set(available)), DEMONSTRATIONS_BY_OPTION["hybrid"])
 
     def wanted_demonstrations(self, demonstrations: Sequence[str]) -> Sequence[str]:
         """Return ``demonstrations`` without those that the executor does not see with these options."""
-        left_out = set(DEMONSTRATIONS) - set(self.shown(demonstrations))
+        left_out = set(DEMONSTRATIONS) - set(self.shown_demonstrations(demonstrations))
         return [name for name in demonstrations if name not in left_out]
 
     def effective_values(self, environment: str) -> dict[str, JsonValue]:
@@ -80,7 +83,7 @@ class ExecutorOptions(Options):
 
     def replies(self, environment: str) -> int:
         """Return the maximum number of replies for a subtask."""
-        return self.iterations or REPLIES_IN.get(environment, REPLIES)
+        return self.iterations or REPLIES_BY_ENVIRONMENT.get(environment, REPLIES)
 
 
 class Subtask(Payload):
@@ -155,8 +158,9 @@ def handover(episode: Episode, carried: str = "") -> str:
 
 def last_action(steps: Sequence[Step]) -> str:
     """Return the last action that had an effect and was not undone, with its observation; "" if there is none."""
-    last = next((step for step in reversed(steps) if step.observation.accepted and not step.undone), None)
-    return f"agent.{last.action} -> {last.observation.text}" if last else ""
+    effective_steps = (step for step in reversed(steps) if step.observation.accepted and not step.undone)
+    last_step = next(effective_steps, None)
+    return f"agent.{last_step.action} -> {last_step.observation.text}" if last_step else ""
 
 
 def whole_task(episode: Episode) -> Subtask:
@@ -219,7 +223,7 @@ def execute(
 
 
 def _finish(claims: list[Subtask], subtask: Subtask) -> Callable[..., None]:
-    """Return the function with which the executor ends its work. It appends the executor's claim to ``claims``."""
+    """Return the function with which the executor ends its work. It appends the claim to ``claims``."""
 
     def finish(done: bool, note: str = "") -> None:
         """End your work on this subtask and say whether it is done."""
@@ -231,14 +235,14 @@ def _finish(claims: list[Subtask], subtask: Subtask) -> Callable[..., None]:
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
     recall = episode.recall()
-    names = options.shown(recall.demonstrations.keys())
-    shown = [recall.demonstrations.get(name, "") for name in names]
+    names = options.shown_demonstrations(recall.demonstrations.keys())
+    texts = [recall.demonstrations.get(name, "") for name in names]
     return system_message(
         episode,
         "executor/system",
         actions_per_reply=options.actions_per_reply,
         larger_examples=bool(options.actions_per_reply) and not set(names) & set(STEPWISE.values()),
-        demonstrations="\n\n".join(filter(None, shown)),
+        demonstrations="\n\n".join(filter(None, texts)),
     )
 
 
@@ -265,12 +269,12 @@ class DecompositionFigures(Figures):
             return None
         played = [subtasks for episode, subtasks in pairs if episode.ending.outcome.played]
         calls = Counter(subtask.by for subtasks in played for subtask in subtasks)
-        kinds = sorted({episode.kind for episode in episodes})
+        types = sorted({episode.kind for episode in episodes})
         return cls(
             mean_executor_calls=round(calls[EXECUTOR] / max(1, len(played)), 2),
             mean_planner_calls=round(calls[PLANNER_ROLE] / max(1, len(played)), 2),
             k_max=_k_max(pairs),
-            k_max_by_type={kind: _k_max([pair for pair in pairs if pair[0].kind == kind]) for kind in kinds},
+            k_max_by_type={name: _k_max([pair for pair in pairs if pair[0].kind == name]) for name in types},
         )
 
     def describe(self) -> Iterable[str]:

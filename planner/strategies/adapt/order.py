@@ -1,8 +1,8 @@
 """Read a plan of subtasks with its execution order, and turn it into Python (ADaPT paper, section 3.2 and appendix B).
 
 The planner's reply has a line ``Step 1: ...`` for each subtask, and a last line such as
-``Execution Order: (Step 1 OR Step 2) AND Step 3``. Also accepted are square brackets, steps that begin with only a
-number (``1. ...``), and comments after ``#``.
+``Execution Order: (Step 1 OR Step 2) AND Step 3``. The plan may also contain square brackets, steps that begin with
+only a number (``1. ...``), and comments after ``#``.
 """
 
 import re
@@ -49,8 +49,8 @@ class Decomposition(Record):
     expression: str
     """The execution order as a Python expression that calls ``achieve`` for each subtask.
 
-    If an operand of OR consists of several subtasks joined by AND, it becomes ``together(begin() and ...)``. If one of
-    these subtasks fails, the whole operand fails, and hands nothing to the next executor.
+    An operand of OR that joins several subtasks by AND becomes ``together(begin() and ...)``. If one of these subtasks
+    fails, the whole operand fails, and hands nothing to the next executor.
     """
 
     @property
@@ -143,8 +143,8 @@ def _explain(order: str, unexpected: UnexpectedInput) -> str:
     """Explain to the planner why an order cannot be read."""
     brackets = _bracket_depths(order)[-1]
     if isinstance(unexpected, UnexpectedToken):
-        other = {"_AND": "_OR", "_OR": "_AND"}.get(unexpected.token.type)
-        if other in unexpected.expected:
+        other_operator = {"_AND": "_OR", "_OR": "_AND"}.get(unexpected.token.type)
+        if other_operator in unexpected.expected:
             return (
                 "the execution order mixes AND and OR without brackets; "
                 f"say what belongs together, as in (Step 1 OR Step 2) AND Step 3: {order[: MAX_QUOTED * 3]!r}"
@@ -153,8 +153,8 @@ def _explain(order: str, unexpected: UnexpectedInput) -> str:
         missing = "a closing" if brackets > 0 else "an opening"
         return f"the execution order lacks {missing} bracket: {order[: MAX_QUOTED * 3]!r}"
     ended = isinstance(unexpected, UnexpectedToken) and unexpected.token.type == "$END"
-    at = len(order) if ended else unexpected.pos_in_stream or 0
-    where = f"at {order[at : at + MAX_QUOTED]!r}" if order[at:] else "at its end"
+    start = len(order) if ended else unexpected.pos_in_stream or 0
+    where = f"at {order[start : start + MAX_QUOTED]!r}" if order[start:] else "at its end"
     return f"the execution order cannot be read {where}; it may contain only steps ('Step 1'), AND, OR and brackets"
 
 

@@ -59,9 +59,9 @@ def search_with_stack(search: SearchRound, remedies: int) -> None:
         node = stack.pop()
         if node.parent is not None and not _try(search, node.parent, node):
             continue
-        if search.task_done(node):
+        if search.is_task_done(node):
             search.finish(node)
-        if search.subtask_done(node):
+        if search.is_subtask_done(node):
             node.subtask += 1
         if node.subtask < len(search.parts):
             proposals = search.propose(node, remedies)
@@ -84,7 +84,7 @@ def _try(search: SearchRound, parent: Node, node: Node) -> bool:
 
 
 class PlanActOptions(AdvocateOptions):
-    """The shared options, and whether a plan is based on the earlier rounds."""
+    """The shared options, and the use of earlier rounds in plans."""
 
     reflects: bool = Field(
         default=True,
@@ -119,7 +119,7 @@ def search_tree(search: SearchRound, options: LatsOptions) -> None:
     Raises EpisodeOver when the task is considered complete.
     """
     search.current_path_only = True
-    if search.task_done(search.root):
+    if search.is_task_done(search.root):
         search.finish(search.root)
     for _ in range(options.expansions):
         node = _select(search.root)
@@ -160,20 +160,20 @@ def _reach(search: SearchRound, node: Node) -> bool:
     if node is search.current_node:
         return True
     path = node.path
-    last = max(index for index, passed in enumerate(path) if passed.mark)
-    search.return_to(path[last])
-    for later in path[last + 1 :]:
-        if not search.carry_out(later):
-            later.closed = True
+    last_marked = max(index for index, path_node in enumerate(path) if path_node.mark)
+    search.return_to(path[last_marked])
+    for next_node in path[last_marked + 1 :]:
+        if not search.carry_out(next_node):
+            next_node.closed = True
             return False
-        search.keep(later)
-        search.mark(later)
+        search.keep(next_node)
+        search.mark(next_node)
     return True
 
 
 def _expand(search: SearchRound, node: Node, samples: int) -> bool:
     """Ask for samples of code for the state of a node, and try each. Return False if there is nothing to try."""
-    if search.subtask_done(node):
+    if search.is_subtask_done(node):
         node.subtask += 1
     if node.subtask == len(search.parts):
         return False
@@ -206,10 +206,10 @@ def _simulate(search: SearchRound, parent: Node, node: Node) -> None:
     if is_reached:
         value = search.evaluate("value", parent, node)
         search.keep(node)
-    for visited in node.path:
-        visited.visits, visited.total = visited.visits + 1, visited.total + value
-        visited.change(visits=visited.visits, value=visited.total / visited.visits)
-    if is_reached and search.task_done(node):
+    for path_node in node.path:
+        path_node.visits, path_node.total = path_node.visits + 1, path_node.total + value
+        path_node.change(visits=path_node.visits, value=path_node.total / path_node.visits)
+    if is_reached and search.is_task_done(node):
         search.finish(node)
 
 

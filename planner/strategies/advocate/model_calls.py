@@ -1,4 +1,4 @@
-"""The questions that Devil's Advocate and its baselines ask models, and the functions that read the replies.
+"""Ask models the questions of Devil's Advocate and its baselines, and read the replies.
 
 Section numbers refer to the Devil's Advocate paper. A function that reads a reply raises ValueError if the reply
 does not have the requested form. The model is then asked to correct the reply.
@@ -42,7 +42,7 @@ _EMPHASIS = re.compile(r"([*`]+)([^*`]+)\1")
 
 
 class Outline(NamedTuple):
-    """A plan: the list of its subtasks (``parts``), and the text before the list (``review``)."""
+    """A plan: a list of subtasks (``parts``), and the text before the list (``review``)."""
 
     review: str
     parts: tuple[str, ...]
@@ -57,7 +57,7 @@ class Evaluation(NamedTuple):
 
 
 def normal_form(code: str) -> str:
-    """Return a text that is the same for pieces of code that differ only in quotes, spaces and comments."""
+    """Return a text that is equal for all code that differs only in quotes, spaces and comments."""
     tree = parse(code)
     return code.strip() if isinstance(tree, Fault) else ast.dump(tree)
 
@@ -66,7 +66,7 @@ def read_outline(text: str) -> Outline:
     """Return the last numbered list of a reply, and the text before it. A nested list belongs to the item above it.
 
     Raises ValueError if there is no list, if its numbering has gaps, if it is too long, or if its last item has a
-    nested list, since the nested list may be the real plan.
+    nested list, which may be the real plan.
     """
     lines, parts, start, depth = text.splitlines(), list[str](), 0, 0
     in_list = nested = holds_list = False
@@ -104,20 +104,22 @@ def read_alternative(text: str) -> Plan | None:
 
 def read_verdict(text: str) -> bool:
     """Return True if the verdict is YES, False if it is NO."""
-    return _is_yes(_line(text, "Verdict"))
+    return _is_yes(_labelled_line(text, "Verdict"))
 
 
 def read_alignment(text: str) -> Evaluation:
     """Return the evaluation of code. The value is 1 if the code fits its subtask, otherwise 0."""
-    return Evaluation(_line(text, "Did"), _line(text, "Why"), float(_is_yes(_line(text, "Verdict"))))
+    return Evaluation(
+        _labelled_line(text, "Did"), _labelled_line(text, "Why"), float(_is_yes(_labelled_line(text, "Verdict")))
+    )
 
 
 def read_value(text: str) -> Evaluation:
     """Return the evaluation of code: its effect, and its value for the task."""
-    value = _line(text, "Value").rstrip(_END).removesuffix(f"/{MAX_VALUE}")
+    value = _labelled_line(text, "Value").rstrip(_END).removesuffix(f"/{MAX_VALUE}")
     if not value.isdecimal() or int(value) > MAX_VALUE:
         raise ValueError(f"the value is {value!r}; write 'Value: ' followed by a whole number from 0 to {MAX_VALUE}")
-    return Evaluation(_line(text, "Did"), _line(text, "Why"), int(value) / MAX_VALUE)
+    return Evaluation(_labelled_line(text, "Did"), _labelled_line(text, "Why"), int(value) / MAX_VALUE)
 
 
 def read_answer(text: str) -> str:
@@ -135,7 +137,7 @@ def read_answer(text: str) -> str:
     return answer
 
 
-def _line(text: str, name: str) -> str:
+def _labelled_line(text: str, name: str) -> str:
     """Return the text after ``name:``. Raises ValueError unless exactly one line has this label, with text after it."""
     values: list[str] = []
     for line in text.splitlines():
@@ -222,14 +224,14 @@ class ModelCalls:
         self.parts: Sequence[str] = ()
         """The subtasks of the round's plan."""
 
-    def plan(self, root: Node) -> Outline:
+    def ask_for_plan(self, root: Node) -> Outline:
         """Ask for a review of the earlier rounds and for a plan of subtasks (sections 3.1 and 3.3.3).
 
         Later prompts show the subtasks. Raises UnusableReply if no reply is usable.
         """
-        goal, whole = self._episode.task.goal, self._options.whole_subtasks
-        shown = {"seen": self._shortened(root), "earlier": self._earlier, "notes": self._notes}
-        outline = self._ask(PLANNER_ROLE, "plan", read_outline, goal=goal, whole=whole, **shown)
+        variables: dict[str, Any] = {"seen": self._shortened(root), "earlier": self._earlier, "notes": self._notes}
+        variables |= {"goal": self._episode.task.goal, "whole": self._options.whole_subtasks}
+        outline = self._ask(PLANNER_ROLE, "plan", read_outline, **variables)
         self.parts = outline.parts
         return outline
 
@@ -247,7 +249,7 @@ class ModelCalls:
             return None, ()
         return answer.value, answer.history
 
-    def remedy(self, history: Sequence[Message]) -> tuple[Plan | None, Sequence[Message]]:
+    def ask_for_remedy(self, history: Sequence[Message]) -> tuple[Plan | None, Sequence[Message]]:
         """Ask for an alternative to the last code of the conversation (section 3.3.1).
 
         Return the alternative and the conversation with it, or None and an empty conversation if no reply is usable. If
@@ -261,47 +263,49 @@ class ModelCalls:
             return None, ()
         return answer.value, answer.history
 
-    def adapt(self, code: str, node: Node) -> str | None:
+    def adapt_code(self, code: str, node: Node) -> str | None:
         """Ask a model to adapt code to the current page (section 3.3.2), and return the adapted code.
 
         Return None if the objects that the code works on are gone. If no reply is usable, return the code unchanged.
         """
         unchanged, pages = Plan(thought=Thought(), code=code), {"then": node.written_for, "now": node.page}
-        plan = self._ask_or(unchanged, PLANNER_ROLE, "map", read_alternative, code=code, **pages)
+        plan = self._ask_or_default(unchanged, PLANNER_ROLE, "map", read_alternative, code=code, **pages)
         return plan.code if plan else None
 
-    def task_done(self, node: Node) -> bool:
+    def is_task_done(self, node: Node) -> bool:
         """Return True if the evaluator considers the task complete. Its verdict is recorded as the method's claim."""
         done = self._verdict("task_done", node, answering=self._episode.environment.answer_action)
         if done is not None:
             self._episode.claim(done, CLAIM_AUTHOR)
         return bool(done)
 
-    def subtask_done(self, node: Node) -> bool:
+    def is_subtask_done(self, node: Node) -> bool:
         """Return True if the evaluator considers the current subtask done or unnecessary."""
         return bool(self._verdict("subtask_done", node, subtask=self.parts[node.subtask]))
 
-    def answer(self, node: Node) -> str | None:
+    def ask_for_answer(self, node: Node) -> str | None:
         """Ask for the answer to the task, based on the notes and the page. Return None if no reply is usable."""
-        return self._ask_or(None, PLANNER_ROLE, "answer", read_answer, **self._situation(node), seen=node.report)
+        return self._ask_or_default(
+            None, PLANNER_ROLE, "answer", read_answer, **self._situation(node), seen=node.report
+        )
 
     def evaluate(self, question: Literal["align", "value"], parent: Node, node: Node) -> float:
         """Ask the evaluator for the effect of a node's code, and for a judgement of the code.
 
-        With ``align``, the judgement is whether the code fits its subtask (section 3.3.2). With ``value``, it is the
-        value of the code for the task. Record the reply in ``node``, and return the judgement as a number from 0 to 1.
+        With ``align``, the judgement is 1 if the code fits its subtask, otherwise 0 (section 3.3.2). With ``value``, it
+        is the value of the code for the task, from 0 to 1. Record the reply in ``node``, and return the judgement.
         """
         read = read_alignment if question == "align" else read_value
-        shown = {"before": self._shortened(parent), "code": node.code, "after": self._shortened(node)}
-        variables = {**self._situation(parent), **shown, "subtask": self.parts[parent.subtask]}
-        evaluation = self._ask_or(NO_EVALUATION, EVALUATOR, question, read, **variables)
+        code_and_reports = {"before": self._shortened(parent), "code": node.code, "after": self._shortened(node)}
+        variables = {**self._situation(parent), **code_and_reports, "subtask": self.parts[parent.subtask]}
+        evaluation = self._ask_or_default(NO_EVALUATION, EVALUATOR, question, read, **variables)
         node.change(history=evaluation.effect, why=evaluation.reason)
         return evaluation.value
 
     def _verdict(self, question: str, node: Node, **variables: object) -> bool | None:
         """Return the evaluator's verdict, or None if no reply is usable."""
         variables |= {**self._situation(node), "seen": self._shortened(node)}
-        return self._ask_or(None, EVALUATOR, question, read_verdict, **variables)
+        return self._ask_or_default(None, EVALUATOR, question, read_verdict, **variables)
 
     def _shortened(self, node: Node) -> str:
         """Return the report on a state or, if it is long, a model's summary of it.
@@ -314,30 +318,30 @@ class ModelCalls:
         if report not in self._summaries:
             variables = {"goal": self._episode.task.goal, "seen": report, "words": SUMMARY_WORDS}
             beginning = f"{report[:limit]} ... (there is more)"
-            self._summaries[report] = self._ask_or(beginning, SUMMARIZER, "summary", as_text, **variables)
+            self._summaries[report] = self._ask_or_default(beginning, SUMMARIZER, "summary", as_text, **variables)
         return self._summaries[report]
 
     def _situation(self, node: Node) -> dict[str, Any]:
-        """Return the prompt variables that describe the task, the plan, and what was done before this state."""
+        """Return the prompt variables that describe the task, the plan, and the code tried before this state."""
         return {
             "goal": self._episode.task.goal,
             "parts": self.parts,
             "current": node.subtask,
-            "deeds": list(self._deeds()),
+            "deeds": list(self._effects()),
             "notes": self._notes,
             "scene": "" if node.scene in node.report else node.scene,
         }
 
-    def _deeds(self) -> Iterator[str]:
+    def _effects(self) -> Iterator[str]:
         """Yield the effects of the code tried so far in all rounds (the history of algorithm 1)."""
-        for number, failed in enumerate(self._earlier, 1):
-            for deed in failed.deeds:
-                yield f"In round {number}, undone by the new start unless it was stored permanently: {deed}"
+        for number, failed_round in enumerate(self._earlier, 1):
+            for effect in failed_round.deeds:
+                yield f"In round {number}, undone by the new start unless it was stored permanently: {effect}"
         for node in self._tried:
             if node.branch.fate == "kept" or (node.branch.fate and not self.current_path_only):
                 yield node.branch.effect
 
-    def _ask_or(
+    def _ask_or_default(
         self, default: Default, role: str, question: str, read: Callable[[str], Read], **variables: object
     ) -> Read | Default:
         """Ask a question. Return the answer, or the default if no reply is usable."""

@@ -1,7 +1,7 @@
 """Play the rounds of Devil's Advocate and its baselines. A round is one attempt at the task with one plan.
 
 ``SearchRound`` runs the code of the nodes of its search tree (section 3.2 of the Devil's Advocate paper), returns to
-earlier states, and records what became of each branch. ``play_rounds`` makes a plan, plays a round, and then plans
+earlier states, and records the fate of each branch. ``play_rounds`` makes a plan, plays a round, and then plans
 again with a review of the round (section 3.3.3).
 """
 
@@ -26,7 +26,7 @@ MAX_NOTE, MAX_NOTES = 1_000, 50
 class Notebook:
     """Notes that plan code takes for later code, for later rounds and for the answer to the task.
 
-    If the environment has no action ``note_down``, plan code gets a function with this name.
+    If the environment has no action ``note_down``, plan code can call a function with this name.
     """
 
     def __init__(self) -> None:
@@ -78,18 +78,18 @@ class SearchRound(ModelCalls):
         revision: bool,
     ) -> None:
         super().__init__(episode, frame, options, notebook.texts, number, earlier)
-        self._notebook, self._idle, self._first_step = notebook, 0, len(episode.steps)
+        self._notebook, self._idle_cells, self._first_step = notebook, 0, len(episode.steps)
         self._nodes: list[Node] = []
         """All nodes except the root."""
         self._marked: list[Node] = []
         """The nodes that have a checkpoint, in order of the checkpoints."""
         page = episode.observation.text
         self.root = Node(BranchTried(round=number, number=-1, subtask="", code="", fate="kept"))
-        self.root.see(page, self._report("", page), self._scene())
+        self.root.update_page(page, self._report("", page), self._scene())
         self.current_node: Node | None = self.root
-        """The node whose state the environment is in. None after code has run, until ``keep`` or ``return_to``."""
+        """The node in whose state the environment is. None after code has run, until ``keep`` or ``return_to``."""
         try:
-            outline = self.plan(self.root)
+            outline = self.ask_for_plan(self.root)
         except UnusableReply as unusable:
             raise NoPlan(str(unusable)) from unusable
         plan = PlanMade(round=number, parts=outline.parts, revision=revision, why=outline.review if revision else "")
@@ -124,11 +124,11 @@ class SearchRound(ModelCalls):
             if remedies <= 0:
                 break
             remedies -= 1
-            plan, history = self.remedy(history)
+            plan, history = self.ask_for_remedy(history)
         return [self.add_child(node, number, proposal) for number, proposal in enumerate(plans.values())]
 
     def mark(self, node: Node) -> None:
-        """Make a checkpoint of the current state, which must be the node's, unless the node already has one."""
+        """Make a checkpoint of a node's state, which must be the current one, unless the node already has one."""
         if node.mark is None:
             node.mark = self._episode.mark()
             self._marked.append(node)
@@ -142,32 +142,31 @@ class SearchRound(ModelCalls):
         page = self._episode.rewind(node.mark).text
         while self._marked[-1] is not node:
             self._marked.pop().mark = None
-        node.see(page, self._report("", page), self._scene())
-        for kept in self._tried:
-            if kept.branch.fate == "kept" and kept not in node.path:
-                kept.change(fate="abandoned")
+        node.update_page(page, self._report("", page), self._scene())
+        for tried_node in self._tried:
+            if tried_node.branch.fate == "kept" and tried_node not in node.path:
+                tried_node.change(fate="abandoned")
         self._record_changes()
         self.current_node = node
 
     def carry_out(self, node: Node) -> bool:
         """Run the code of a node in the state of its parent. Return True if the code ran without an error.
 
-        If the page (the observation) of the parent is no longer the one that the code was written for, a model adapts
-        the code first. Return False if this is impossible, or if the code fails. Raises EpisodeOver if the episode or
-        the round ends.
+        If the parent's page (its observation) has changed since the code was written, a model adapts the code first.
+        Return False if this is impossible, or if the code fails. Raises EpisodeOver if the episode or the round ends.
         """
         parent, is_first = node.parent, node not in self._tried
         assert parent is not None, "the root has no code"
-        if self._idle >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
+        if self._idle_cells >= MAX_IDLE:  # otherwise a round whose code has stopped acting would never end
             raise RoundOver(f"{MAX_IDLE} pieces of code in this round took no action.")
-        written = node.branch.code
-        code = written if parent.page == parent.written_for else self.adapt(written, parent)
+        proposed = node.branch.code
+        code = proposed if parent.page == parent.written_for else self.adapt_code(proposed, parent)
         if is_first:
-            self._begin(node, None if code is None else self._frame.cells)
+            self._begin(node, None if code is None else self._frame.cell_count)
         if code is None:
             node.change(fate="failed", why=GONE)
             return False
-        if is_first and code != written:
+        if is_first and code != proposed:
             node.change(mapped=code)
         return self._run(node, parent, code, is_first=is_first)
 
@@ -187,7 +186,7 @@ class SearchRound(ModelCalls):
             return False
         page = steps[-1].observation.text if steps else parent.page
         report = self._report(self._events(parent, steps, feedback.output), page)
-        node.see(page, report, self._scene())
+        node.update_page(page, report, self._scene())
         if is_first:
             node.subtask, node.actions = parent.subtask, tuple(str(step.action) for step in steps)
         return True
@@ -204,7 +203,7 @@ class SearchRound(ModelCalls):
         Always raises EpisodeOver.
         """
         answer_action = self._episode.environment.answer_action
-        answer = self.answer(node) if answer_action else None
+        answer = self.ask_for_answer(node) if answer_action else None
         if answer is not None:
             self._episode.run(f"agent.{answer_action}({answer!r})", source=PLANNER_ROLE)
         raise EpisodeOver(CONSIDERED_COMPLETE)
@@ -212,7 +211,7 @@ class SearchRound(ModelCalls):
     def end(self, reason: str) -> FailedRound:
         """Record the branches of the round, its number of actions, and the environment's verdict.
 
-        Return a description of the round, with the ``reason`` why it ended, for the prompt of the next plan.
+        Return a description of the round for the next plan's prompt. ``reason`` says why the round ended.
         """
         for node in self._nodes:
             if node.span is None:
@@ -229,8 +228,8 @@ class SearchRound(ModelCalls):
     def _begin(self, node: Node, cell: int | None) -> None:
         """Begin the span of a branch whose code is about to be run for the first time, as the cell with this number."""
         self._record_changes()
-        if self._tried and (last := self._tried[-1].span):
-            last.end()
+        if self._tried and (last_span := self._tried[-1].span):
+            last_span.end()
         node.change(fate="", cell=cell)
         node.span = self._frame.scope.span(node.branch)
         self._tried.append(node)
@@ -243,14 +242,14 @@ class SearchRound(ModelCalls):
     def _count_steps(self, node: Node, first_step: int) -> Sequence[Step]:
         """Return the steps since ``first_step``. Count them for the branch, and add their notes to the notebook."""
         steps = self._episode.steps[first_step:]
-        self._idle += not steps
+        self._idle_cells += not steps
         lasting = node.branch.lasting or any(step.observation.lasting for step in steps)
         node.change(actions=node.branch.actions + len(steps), lasting=lasting)
         self._notebook.add_from_steps(steps)
         return steps
 
     def _events(self, parent: Node, steps: Sequence[Step], output: str) -> str:
-        """Return the text for prompts on what code did in the state of ``parent``."""
+        """Return the text for prompts on the effects of code that was run in the state of ``parent``."""
         events = CellSteps(self._episode.environment, steps, Observation(parent.page)).report(output)
         if limit_message := self._frame.limit_message:
             events = RenderedText.of(f"{events}\n{limit_message}", events, limit_message)
@@ -259,8 +258,7 @@ class SearchRound(ModelCalls):
     def _scene(self) -> str:
         """Return the scene for prompts.
 
-        If plans of the environment stop early to look at observations (``pauses``), return "", since the observation
-        already shows the scene.
+        If plans pause to look at observations (``pauses``), return "", since the observation already shows the scene.
         """
         environment = self._episode.environment
         return "" if environment.pauses else environment.scene()
@@ -293,10 +291,10 @@ def play_rounds(
     shared_notebook = Notebook()
 
     def play_one(number: int) -> None:
-        notebook, shown = (shared_notebook, earlier) if reflects else (Notebook(), [])
+        notebook, known_rounds = (shared_notebook, tuple(earlier)) if reflects else (Notebook(), ())
         functions, helpers = notebook.functions(episode), episode.recall().helpers
         with episode.frame("act", functions, helpers, task=model_task(episode)) as frame:
-            search = SearchRound(episode, frame, options, notebook, number, tuple(shown), revision=bool(earlier))
+            search = SearchRound(episode, frame, options, notebook, number, known_rounds, revision=bool(earlier))
             try:
                 play(search)
             except EpisodeOver as over:

@@ -1,8 +1,8 @@
 """The search tree of a round, and the statistics of a run.
 
 A round is one attempt at the task with one plan. A node of its tree is a piece of code, and the state of the
-environment to which the code leads. The code of a node is also called a branch. Its fate says what became of it: for
-example, whether it was kept or undone.
+environment to which the code leads. The code of a node is also called a branch. Its fate says what became of it, such
+as ``kept`` or ``failed``.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_f
 from planbook.planner.types import Ending, Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]
-"""What became of a branch. It is empty while the branch is being tried.
+"""The fate of a branch. It is empty while the branch is being tried.
 
 - ``kept``: the branch fits its subtask.
 - ``abandoned``: the branch was kept at first, but undone later by a return to an earlier state.
@@ -88,9 +88,9 @@ class BranchTried(Payload):
     @property
     def title(self) -> str:
         """The number of the branch and of its parent, and the first line of its code."""
-        first, _, more = (self.mapped or self.code).strip().partition("\n")
-        start = "" if self.parent is None else f", after {self.parent}"
-        return f"{self.number}{start}: {first}{' ...' if more else ''}"
+        first_line, _, other_lines = (self.mapped or self.code).strip().partition("\n")
+        parent = "" if self.parent is None else f", after {self.parent}"
+        return f"{self.number}{parent}: {first_line}{' ...' if other_lines else ''}"
 
     @property
     def status(self) -> str:
@@ -103,9 +103,10 @@ class BranchTried(Payload):
 
         If the branch was undone, a note says so.
         """
-        code, _, more = self.code.strip().partition("\n")
+        first_line, _, other_lines = self.code.strip().partition("\n")
         reason, _, _ = self.why.partition("\n")
-        effect = self.history or f"{code}{' ...' if more else ''} -> {reason or 'no reason was given'}"
+        code = f"{first_line}{' ...' if other_lines else ''}"
+        effect = self.history or f"{code} -> {reason or 'no reason was given'}"
         if self.fate in ("kept", "over"):
             return effect
         return f"{effect}{UNDONE_IN_PART if self.lasting else UNDONE}"
@@ -128,7 +129,7 @@ class Node:
     page: str = ""
     """The observation in this state."""
     report: str = ""
-    """The text for prompts: what the code did, the observation, and the environment's state."""
+    """The text for prompts: the effects of the code, the observation, and the environment's state."""
     scene: str = ""
     """The environment's description of the scene."""
     subtask: int = 0
@@ -138,7 +139,7 @@ class Node:
     actions: tuple[str, ...] = ()
     """The actions of the code if it ran without an error."""
     written_for: str = ""
-    """The observation for which the children's code was written. After a return to the state, ``page`` may differ."""
+    """The observation for which the children's code was written. ``page`` may differ after a return to the state."""
     visits: int = 0
     """Number of samples that were run for this node and for the nodes below it, without duplicates (LATS)."""
     total: float = 0.0
@@ -160,7 +161,7 @@ class Node:
         """Change fields of the branch. They are recorded later (see ``SearchRound``)."""
         self.branch = self.branch.model_copy(update=changes)
 
-    def see(self, page: str, report: str, scene: str) -> None:
+    def update_page(self, page: str, report: str, scene: str) -> None:
         """Set the observation, the report and the scene at the first visit, or if the observation has changed since."""
         if page != self.page or not self.report:
             self.page, self.report, self.scene = page, report, scene
@@ -182,7 +183,7 @@ class SearchFigures(Figures):
     mean_revisions: float | None
     """Mean number of revised plans in an episode."""
     solved_by_round: tuple[int, ...]
-    """The number of tasks that would count as solved if each had at most one round, then two rounds, and so on.
+    """Numbers of tasks that would count as solved with at most one round each, with at most two, and so on.
 
     The numbers can decrease, since only the last round counts.
     """
@@ -202,7 +203,7 @@ class SearchFigures(Figures):
             return None
         played = [search for search in searches if search.ending.outcome.played]
         max_rounds = max((search.rounds for search in played), default=1)
-        solved = tuple(sum(search.solved_within(most) for search in searches) for most in range(1, max_rounds + 1))
+        solved = tuple(sum(search.solved_within(limit) for search in searches) for limit in range(1, max_rounds + 1))
         branches = [branch for search in searches for branch in search.branches]
         return cls(
             mean_actions_first=mean_of(search.actions(0) for search in played),
@@ -239,7 +240,7 @@ class SearchRecord(NamedTuple):
         return 1 + max((*(plan.round for plan in self.plans), *(branch.round for branch in self.branches)), default=0)
 
     def solved_within(self, rounds: int) -> bool:
-        """Return True if the task would count as solved if the episode had at most this number of rounds."""
+        """Return True if the task would count as solved with at most this number of rounds."""
         if rounds >= self.rounds:
             return self.ending.outcome.solved
         return any(plan.solved for plan in self.plans if plan.round == rounds - 1)

@@ -27,7 +27,7 @@ from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.replies import as_text, has_call
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.base import Method, Options, ask_or, system_message
+from planbook.planner.strategies.base import Method, Options, ask_or_default, system_message
 from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
 from planbook.planner.strategies.deps.pursuit import (
     CLAIM_AUTHOR,
@@ -103,7 +103,7 @@ class ReplanningOneShotOptions(ReplanningOptions, OneShotOptions):
 
 
 class DepsVariant(NamedTuple):
-    """The prompts of DEPS or of a baseline that lists goals, and whether a model explains failures."""
+    """The prompts and features of DEPS, or of a baseline that lists goals."""
 
     system: str
     """The template of the system prompt."""
@@ -119,7 +119,7 @@ class DepsVariant(NamedTuple):
 
 DEP = DepsVariant("deps/dep", DEPS_DEMONSTRATION, "deps/description", explains=True)
 DEPS = DEP._replace(system="deps/deps")
-"""DEPS with a selector that takes the nearest goal first. The planner is told so."""
+"""DEPS with a selector that takes the nearest goal first. The prompt tells the planner so."""
 
 
 def deps(episode: Episode, options: DepsOptions) -> None:
@@ -130,7 +130,7 @@ def deps(episode: Episode, options: DepsOptions) -> None:
 
 
 def dep(episode: Episode, options: ReplanningOptions) -> None:
-    """Do the same as DEPS, but without a selector: pursue the goals in the order of the plan."""
+    """Play like ``deps``, but without a selector: pursue the goals in the order of the plan."""
     follow_plans(episode, DEP, options, options.replans)
 
 
@@ -143,31 +143,32 @@ def follow_plans(
 ) -> None:
     """Plan and follow the plan. Plan again up to ``replans`` times or, if it is None, while actions are left.
 
-    The conversation stays in the prompt. If it does not fit into the model's context, its oldest parts are left out. If
-    a request for a plan gets no usable reply, it counts as one of the plans. Raises NoPlan if this happens with the
-    last request, or if even a shortened prompt does not fit. Raises EpisodeOver when the episode ends.
+    The conversation stays in the prompt. If it does not fit into the model's context, its oldest parts are left out. A
+    request for a plan without a usable reply counts as one of the plans. Raises NoPlan if the last request has no
+    usable reply, or if even a shortened prompt does not fit. Raises EpisodeOver when the episode ends.
     """
     history: Sequence[Message] = [planner_message(episode, variant.system, variant.demonstration)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, selector)
         prompt, variables = PROMPTS["deps/task"], task_variables(episode, shows_state=variant.shows_state)
-        for left in reversed(range(1 + (episode.settings.actions if replans is None else replans))):
+        for replans_left in reversed(range(1 + (episode.settings.actions if replans is None else replans))):
             explanation, description = "", ""
             try:
                 plan, history = ask_for_plan(episode, frame.scope, prompt, history, variables)
             except UnusableReply as unusable:
-                if not (left and unusable.conversation):
+                if not (replans_left and unusable.conversation):
                     raise NoPlan(str(unusable)) from unusable
                 history, description = unusable.conversation, PROMPTS["deps/no_plan"].render(problem=str(unusable))
             else:
                 pursued = pursuit.follow(plan)
-                if not left and not (pursued.claim and plan.unmatched):  # no claim of success if lines are unmatched
+                # if lines are unmatched, success is not claimed
+                if not replans_left and not (pursued.claim and plan.unmatched):
                     episode.claim(pursued.claim, CLAIM_AUTHOR)
                 description = describe(episode, PROMPTS[variant.failure], pursued, plan.unmatched)
-                if left and variant.explains:
+                if replans_left and variant.explains:
                     explanation = explain(episode, frame.scope, history[-1].content, description)
             prompt, goal = PROMPTS["deps/again"], episode.task.goal
-            variables = {"description": description, "explanation": explanation, "goal": goal, "left": left - 1}
+            variables = {"description": description, "explanation": explanation, "goal": goal, "left": replans_left - 1}
 
 
 def ask_for_plan(
@@ -201,14 +202,14 @@ def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     variables: dict[str, Any] = {"plan": plan, "description": description, "goal": episode.task.goal}
     variables |= {"about": environment.about, "action_docs": goal_docs(environment), "knowledge": recall.text}
     variables |= {"examples": recall.demonstrations.get(EXPLAINED, "")}
-    return ask_or("", scope, EXPLAINER, PROMPTS["deps/explain"], as_text, **variables)
+    return ask_or_default("", scope, EXPLAINER, PROMPTS["deps/explain"], as_text, **variables)
 
 
 def planner_message(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
     """Return the system message for the planner: its role, the environment, and the goals or actions it may use."""
-    shown = episode.recall().demonstrations.get(demonstration, "")
+    demonstrations = episode.recall().demonstrations.get(demonstration, "")
     docs = docs or goal_docs(episode.environment)
-    return system_message(episode, template, action_docs=docs, demonstrations=shown)
+    return system_message(episode, template, action_docs=docs, demonstrations=demonstrations)
 
 
 def task_variables(episode: Episode, *, shows_state: bool = True) -> dict[str, Any]:
@@ -240,8 +241,8 @@ def chain_of_thought(episode: Episode, options: OneShotOptions) -> None:
 
 def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
     """Ask for one goal at a time, and report its result, until the planner declares the task done."""
-    shown = DIALOGUE if DIALOGUE in episode.recall().demonstrations else LISTS
-    history: Sequence[Message] = [planner_message(episode, "deps/inner_monologue", shown)]
+    demonstration = DIALOGUE if DIALOGUE in episode.recall().demonstrations else LISTS
+    history: Sequence[Message] = [planner_message(episode, "deps/inner_monologue", demonstration)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, None)
         prompt, variables = PROMPTS["deps/task"], task_variables(episode)
@@ -260,7 +261,7 @@ def inner_monologue(episode: Episode, options: PursuitOptions) -> None:
 def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Return a plan with only the first goal of a reply, or with no goal if the reply declares the task done.
 
-    A reply with code never declares the task done, even if it ends with DONE. Raises ValueError if a reply neither
+    A reply with code never declares the task done, even if it ends with DONE. Raises ValueError if the reply neither
     names a goal nor declares the task done.
     """
     if says_done(reply):

@@ -25,7 +25,7 @@ from planbook.sandbox import Fault, check, parse, read_reply
 MAX_GOALS = 100
 """Maximum number of goals in a plan."""
 UNCLEAR = "unclear"
-"""The name of the function that maps a line to a goal. Calls of it replace lines that are not valid calls."""
+"""The name of the function that maps a line to a goal. Its calls replace lines that are not valid calls."""
 JSON_NAMES = "null, true, false = None, True, False"
 """Code that defines JSON's constants, since planners sometimes write these instead of Python's constants."""
 _LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
@@ -91,25 +91,25 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
         )
     if feedback.kind is not FeedbackKind.UNFINISHED:
         raise ValueError(f"{feedback.text}\nThe plan only lists goals; their calls return nothing.")
-    goals = tuple(found for found in collector.found if isinstance(found, Goal))
-    unmatched = tuple(found for found in collector.found if isinstance(found, str))
+    goals = tuple(entry for entry in collector.entries if isinstance(entry, Goal))
+    unmatched = tuple(entry for entry in collector.entries if isinstance(entry, str))
     if goals:
         return GoalPlan(goals=goals, unmatched=unmatched)
     if unmatched:
-        known, listed = ", ".join(f"{AGENT}.{name}" for name in episode.environment.goals.specs), "\n".join(unmatched)
-        raise ValueError(f"these lines name no goal:\n{listed}\nThe goals are {known}, each with its arguments")
+        lines, known = "\n".join(unmatched), ", ".join(f"{AGENT}.{name}" for name in episode.environment.goals.specs)
+        raise ValueError(f"these lines name no goal:\n{lines}\nThe goals are {known}, each with its arguments")
     raise ValueError("the plan names no goal")
 
 
 class _Collector:
-    """Provides functions that plan code calls in place of the environment's actions, and lists the goals they name."""
+    """Provides functions that plan code calls in place of the environment's actions, and collects their goals."""
 
     frame: Frame
 
     def __init__(self, environment: Environment) -> None:
         self._environment, self._goal_specs = environment, environment.goals.specs
         self._matcher = GoalMatcher(environment.goals)
-        self.found: list[Goal | str] = []
+        self.entries: list[Goal | str] = []
         """The goals of the plan, and the lines that could not be mapped to a goal."""
         self.too_many = False
         self.lines: Sequence[str] = ()
@@ -139,8 +139,8 @@ class _Collector:
 
     def _faults(self, code: str) -> list[Fault]:
         """Return the faults of the plan. A call of an action that is not a goal counts as a fault."""
-        frame, no_goals = self.frame, self._environment.offer.actions.keys() - self._goal_specs.keys()
-        dotted = {f"{AGENT}.{name}" for name in no_goals}
+        frame, other_actions = self.frame, self._environment.offer.actions.keys() - self._goal_specs.keys()
+        dotted = {f"{AGENT}.{name}" for name in other_actions}
         functions = {name: function for name, function in frame.functions.items() if name not in dotted}
         return check(code, functions, attributes=frame.attributes, names=frame.names, modules=frame.modules)
 
@@ -153,15 +153,15 @@ class _Collector:
 
     def _unclear(self, said: str) -> None:
         """Add the known goal that a line means or, if there is none, list the line as unmatched."""
-        goal = self._matcher.nearest(said)
+        goal = self._matcher.match(said)
         self._add(self._goal(goal, said[:MAX_LINE]) if goal else said[:MAX_LINE])
 
-    def _add(self, found: Goal | str) -> None:
+    def _add(self, entry: Goal | str) -> None:
         """Add a goal or an unmatched line. Raises CellOver to stop the plan if there are too many."""
-        if len(self.found) == MAX_GOALS:
+        if len(self.entries) == MAX_GOALS:
             self.too_many = True
             raise CellOver(f"There are more than {MAX_GOALS} goals.")
-        self.found.append(found)
+        self.entries.append(entry)
 
     def _goal(self, action: Action, said: str = "") -> Goal:
         line = self.frame.session.line
@@ -214,8 +214,8 @@ def _line_by_line(code: str, reply: str, problem: str) -> str:
     """Return code that can be run, for a reply whose code is missing or invalid.
 
     It is made from the lines of the invalid code. If the reply has no code, it is made from the items of a list or, if
-    any line is a call, from all lines from the first item or call on. Raises ValueError with the ``problem`` of the
-    reply if no line looks like a goal, or if the reply has no code, but calls and also a block or a docstring.
+    any line is a call, from all lines from the first item or call on. Raises ValueError with the reply's ``problem`` if
+    no line looks like a goal, or if the reply has no code, but has a call together with a block or a docstring.
     """
     if code:
         lines = [line for line in code.split("\n") if not line.lstrip().startswith("#")]

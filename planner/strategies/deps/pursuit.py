@@ -36,8 +36,8 @@ _ANSWER = re.compile(
 )
 """Matches the last line of a controller's reply if it holds a decision: a number, "done" or "impossible".
 
-After a number, no other decision may follow. A line without the word "answer" must consist of the decision alone, since
-in a sentence, a number or a word such as "done" may have another meaning.
+No other decision may follow a number. A line without the word "answer" must consist of the decision alone, since a
+number or a word such as "done" may have another meaning in a sentence.
 """
 
 
@@ -55,14 +55,14 @@ class Move(NamedTuple):
 def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str]:
     """Let the controller try to reach a goal with at most ``max_actions`` actions.
 
-    Return whether the goal was reached according to the controller, and the reason for this result. Raises EpisodeOver
-    if the episode ends first.
+    Return True if the controller considers the goal reached, otherwise False, and the reason for this result. Raises
+    EpisodeOver if the episode ends first.
     """
     environment = episode.environment
     history: Sequence[Message] = [system_message(episode, "deps/controller")]
-    seen = episode.steps[-1].observation.text if episode.steps else environment.scene()
+    observation = episode.steps[-1].observation.text if episode.steps else environment.scene()
     with episode.frame("control") as frame:
-        for left in reversed(range(max_actions + 1)):
+        for actions_left in reversed(range(max_actions + 1)):
             possible = _possible_actions(episode)
             try:
                 answer = frame.scope.ask(
@@ -71,18 +71,19 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
                     read=partial(read_move, count=len(possible)),
                     history=history,
                     goal=format_call(goal),
-                    seen=seen,
+                    seen=observation,
                     state=environment.state(),
                     possible=[format_call(action) for action in possible],
-                    left=left,
+                    left=actions_left,
                 )
             except UnusableReply as unusable:
                 return False, str(unusable)
             if answer.value.number is None:
                 return answer.value.done, answer.value.why
-            if left:
+            if actions_left:
                 feedback = episode.run(format_call(possible[answer.value.number]), source=CONTROLLER)
-                seen, history = episode.steps[-1].observation.text if episode.steps else feedback.text, answer.history
+                observation = episode.steps[-1].observation.text if episode.steps else feedback.text
+                history = answer.history
     return False, f"The goal was not reached within {max_actions} actions."
 
 
@@ -212,7 +213,7 @@ class PursuitResult(NamedTuple):
 
 
 class Pursuit:
-    """Pursues the goals of each plan of an episode. Without a selector, it takes the goals in the order of the plan."""
+    """Pursues the goals of each plan of an episode. Without a selector, it tries them in the order of the plan."""
 
     def __init__(self, episode: Episode, scope: Scope, options: PursuitOptions, selector: Selector | None) -> None:
         self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
@@ -258,7 +259,7 @@ class Pursuit:
         return GoalResult(goal, format_call(action), done, reason)
 
     def _reach(self, action: Action) -> tuple[bool, str]:
-        """Try to reach a goal. Return whether the goal was reached, and the reason for this result."""
+        """Try to reach a goal. Return True if it was reached, otherwise False, and the reason for this result."""
         episode = self._episode
         if not episode.environment.goals.direct:
             return control(episode, action, self._options.controller_steps)
@@ -305,12 +306,12 @@ class GoalFigures(Figures):
     @classmethod
     def count(cls, episodes: Sequence[PlayedEpisode]) -> Self | None:
         """Compute the figures of a run. Return None if no goal was tried."""
-        pairs = [(played.ending, played.payloads(GoalTried)) for played in episodes]
-        goals = [goal for _, of_episode in pairs for goal in of_episode]
+        pairs = [(episode.ending, episode.payloads(GoalTried)) for episode in episodes]
+        goals = [goal for _, episode_goals in pairs for goal in episode_goals]
         if not goals:
             return None
         played = [pair for pair in pairs if pair[0].outcome.played and pair[1]]
-        replans = [(replan_count(of_episode), ending.outcome.solved) for ending, of_episode in played]
+        replans = [(replan_count(episode_goals), ending.outcome.solved) for ending, episode_goals in played]
         failed = [goal for goal in goals if not goal.done]
         return cls(
             mean_rounds=mean_of(number for number, _ in replans),

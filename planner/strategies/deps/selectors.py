@@ -45,7 +45,7 @@ class HorizonPredictor(BaseModel):
     usual: dict[str, float]
     """Maps the name of each feature that is a number to the median of its values."""
     start: float
-    """The value to which the outputs of all trees are added. The sum is log(1 + number of time steps)."""
+    """The constant to which the outputs of all trees are added. The sum is log(1 + number of time steps)."""
     trees: tuple[tuple[TreeNode, ...], ...]
     source: str = ""
     """SHA-256 of the table from which the trees were learned."""
@@ -55,10 +55,10 @@ class HorizonPredictor(BaseModel):
         return [expm1(self.start + sum(_value(tree, row) for tree in self.trees)) for row in map(self._row, features)]
 
     def _row(self, features: Features) -> Sequence[float]:
-        values = {
-            f"{name}={value}" if isinstance(value, str) else name: 1.0 if isinstance(value, str) else value
-            for name, value in fill_missing(features, self.usual).items()
-        }
+        complete = fill_missing(features, self.usual)
+        numbers = {name: value for name, value in complete.items() if not isinstance(value, str)}
+        words = {f"{name}={value}": 1.0 for name, value in complete.items() if isinstance(value, str)}
+        values = numbers | words
         return [values.get(column, 0.0) for column in self.columns]
 
 
@@ -99,7 +99,7 @@ def is_finite_number(value: float | str) -> bool:
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon", "expected"]
 """The name of a selector of goals (DEPS)."""
-PREDICTING = ("horizon", "expected")
+PREDICTING_SELECTORS = ("horizon", "expected")
 """The names of selectors that need a predictor, learned from recorded goals."""
 
 
@@ -127,8 +127,8 @@ class Selector(NamedTuple):
     horizons: Callable[[Goals, Sequence[Action]], Sequence[float]] | None = None
     """Returns the expected number of time steps to each of the given goals. The goal with the fewest is taken.
 
-    Equation 2 of the paper draws a goal at random; this one is the most probable. If the field is None, the first
-    candidate is taken, or a goal that ``rng`` draws.
+    Equation 2 of the paper draws a goal at random; this one is the most probable. If None, the first candidate is
+    taken, or a goal that ``rng`` draws.
     """
     rng: random.Random | None = None
     """Draws a goal. Of its routes, the first open one is taken."""
@@ -149,24 +149,23 @@ def candidates_of(goals: Goals, remaining: Sequence[Action], *, routes: bool = T
     """Return the goals that are possible now, in the order of the plan (section 3.3).
 
     A goal may have several routes, which are actions that reach it; without ``routes``, it has only the action in the
-    plan. Each route that is open gives a candidate, with two exceptions. A route gives no candidate if it takes a
-    material that an earlier goal also needs. It also gives none if it takes more of a material than the goal itself
-    requires and a later goal needs this material.
+    plan. Each open route gives a candidate, unless it uses a material that an earlier goal also needs, or more of a
+    material than the goal itself requires if a later goal needs this material.
     """
     candidates: list[Candidate] = []
     materials = [goals.materials(goal) for goal in remaining]
     for index, goal in enumerate(remaining):
         earlier, later = set().union(*materials[:index]), set().union(*materials[index + 1 :])
         for route in goals.routes(goal) if routes else (goal,):
-            takes = goals.materials(route)
-            extra = {kind for kind, count in takes.items() if count > materials[index].get(kind, 0)}
-            if earlier.isdisjoint(takes) and later.isdisjoint(extra) and goals.is_open(route):
+            used = goals.materials(route)
+            extra = {kind for kind, count in used.items() if count > materials[index].get(kind, 0)}
+            if earlier.isdisjoint(used) and later.isdisjoint(extra) and goals.is_open(route):
                 candidates.append(Candidate(index, route))
     return candidates
 
 
 def select(goals: Goals, remaining: Sequence[Action], selector: Selector | None) -> Choice:
-    """Choose the next goal. If no goal is possible, take the first: it then fails with the environment's reason.
+    """Choose the next goal. If no goal is possible, take the first, which then fails with the environment's reason.
 
     Without a selector, take the first goal of the plan.
     """
@@ -188,7 +187,7 @@ def horizon_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -
 def expected_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -> Selector:
     """Return a selector that takes the goal with the fewest expected time steps.
 
-    These are the predicted time steps, plus those of the failures to expect (``Goals.expected``).
+    These are the predicted time steps, plus those that failures are expected to cost (``Goals.expected``).
     """
 
     def horizons(goals: Goals, actions: Sequence[Action]) -> Sequence[float]:
@@ -202,16 +201,16 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
 
     If the name is None, return ``horizon`` in an environment with recorded goals, otherwise ``fixed``.
 
-    Raises MissingRequirement if the name is one of ``PREDICTING`` and the environment has no recorded goals, or if the
-    predictor is missing or out of date.
+    Raises MissingRequirement for one of the ``PREDICTING_SELECTORS`` if the environment has no recorded goals, or if
+    the predictor is missing or out of date.
     """
     table = goals.horizon_table()
-    if name in PREDICTING and table is None:
+    if name in PREDICTING_SELECTORS and table is None:
         raise MissingRequirement(
             f"the environment {goals.environment.name} has no recorded goals from which horizons could be learned; "
             "choose another selector: fixed, random or nearest"
         )
-    if table is not None and name in (*PREDICTING, None):
+    if table is not None and name in (*PREDICTING_SELECTORS, None):
         predict = _predictor(table).predict
         return expected_selector(predict) if name == "expected" else horizon_selector(predict)
     return {"random": Selector("random", rng=random.Random(seed)), "nearest": NEAREST}.get(name or "", FIXED)

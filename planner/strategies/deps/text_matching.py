@@ -31,7 +31,7 @@ _FILLERS = frozenset(
     "hand bare target place it time from of with without using for out in on at by to into onto under via and "
     "then".split()
 )
-"""Words that may be in any line, since they name nothing."""
+"""Words that are ignored, since they name nothing."""
 _TOKEN = re.compile(r"([a-z]+\d*)(?:[ _](\d+)(?![a-z\d]))?|(\d+)")
 """Matches a word with the number after it, as in "drawer 3", or another number."""
 _NAME = re.compile(r"[a-z]+\d*(?:_\d+(?![a-z\d]))?")
@@ -59,26 +59,26 @@ class GoalMatcher:
         self._goals = goals
         self._known: dict[str, list[_KnownGoal]] = {}
         for action in (goal for goal in goals.list_goals() if goal.args):  # a line can match only a goal with an object
-            self._known.setdefault(action.name, []).append(self._read(action))
+            self._known.setdefault(action.name, []).append(self._known_goal(action))
         self._words = Name().union(*(name for goals in self._known.values() for goal in goals for name in goal.names))
 
-    def nearest(self, text: str) -> Action | None:
+    def match(self, text: str) -> Action | None:
         """Return the goal that a text means, or None if none matches.
 
         The best match counts (see ``_rank``). Of several equal matches with the same object, the first counts.
         """
-        words, numbers = self._read_line(text[:MAX_LINE].partition("#")[0].lower())
+        words, numbers = self._words_and_numbers(text[:MAX_LINE].partition("#")[0].lower())
         verb, after_verb = self._verb(words)
         if not after_verb:
             return None
-        ranks = [(self._rank(known, after_verb), known) for known in self._known[verb]]
+        ranks = [(self._rank(goal, after_verb), goal) for goal in self._known[verb]]
         best_rank = max(rank for rank, _ in ranks)
-        best = [known for rank, known in ranks if rank == best_rank]
-        if best_rank == NO_MATCH or any(known.objects[0] != best[0].objects[0] for known in best):
+        best = [goal for rank, goal in ranks if rank == best_rank]
+        if best_rank == NO_MATCH or any(goal.objects[0] != best[0].objects[0] for goal in best):
             return None
         return self._with_count(best[0].action, numbers[0] if numbers else None)
 
-    def _read(self, action: Action) -> _KnownGoal:
+    def _known_goal(self, action: Action) -> _KnownGoal:
         """Return a goal with the names in its arguments."""
         parameters = list(self._goals.specs[action.name].signature.parameters.values())
         pairs = list(zip(parameters, action.args, strict=False))[1:]
@@ -86,13 +86,13 @@ class GoalMatcher:
         aliases = [name for alias in self._goals.aliases(action) for name in _names(alias)]
         objects = [*_names(action.args[0]), *aliases]
         needed_words = Name().union(*(name for _, argument in needed for name in _names(argument)))
-        others = [name for argument in action.args[1:] for name in _names(argument)]
-        return _KnownGoal(action, objects, needed_words, [*objects, *others])
+        other_names = [name for argument in action.args[1:] for name in _names(argument)]
+        return _KnownGoal(action, objects, needed_words, [*objects, *other_names])
 
-    def _read_line(self, line: str) -> tuple[list[str], list[int]]:
+    def _words_and_numbers(self, line: str) -> tuple[list[str], list[int]]:
         """Return the words of a line, and the numbers between its verb and the first of ``_BEFORE_MATERIALS``.
 
-        A number that belongs to a name, as in "drawer 3", is part of the word instead.
+        A number that belongs to a name, as in "drawer 3", is part of its word.
         """
         words: list[str] = []
         numbers: list[int] = []
@@ -121,19 +121,19 @@ class GoalMatcher:
         same = [verb for verb in self._known if word in verb.split("_")]
         return same or [verb for verb in self._known if _SYNONYMS.get(word) in verb.split("_")]
 
-    def _rank(self, known: _KnownGoal, words: Sequence[str]) -> tuple[int, float]:
+    def _rank(self, goal: _KnownGoal, words: Sequence[str]) -> tuple[int, float]:
         """Return how well a goal matches ``words``, the words of a line after the verb, or ``NO_MATCH``.
 
         The rank is the number of words in the object with which ``words`` begins, and the share of the goal's names
         that ``words`` contains.
         """
-        line_words, goal_words = set(words), Name().union(*known.names)
-        length = max((len(name) for name in known.objects if name == set(words[: len(name)])), default=0)
-        others = line_words - goal_words
-        has_enough = 1 + len(line_words) - len(others) >= MIN_SHARE * (1 + len(line_words))  # the verb counts, too
-        if not length or not known.needed <= line_words or not others.isdisjoint(self._words) or not has_enough:
+        line_words, goal_words = set(words), Name().union(*goal.names)
+        length = max((len(name) for name in goal.objects if name == set(words[: len(name)])), default=0)
+        other_words = line_words - goal_words
+        has_enough = 1 + len(line_words) - len(other_words) >= MIN_SHARE * (1 + len(line_words))  # the verb counts, too
+        if not length or not goal.needed <= line_words or not other_words.isdisjoint(self._words) or not has_enough:
             return NO_MATCH
-        return length, sum(name <= line_words for name in known.names) / len(known.names)
+        return length, sum(name <= line_words for name in goal.names) / len(goal.names)
 
     def _with_count(self, action: Action, count: int | None) -> Action | None:
         """Return the goal with this count, or None if the goal cannot have it."""

@@ -233,7 +233,7 @@ def test_a_sound_graph_has_no_faults(text: str) -> None:
 
 def test_dates_and_numbers_become_values_of_json() -> None:
     text = "database: {day: 2020-01-01, n: 1_000, f: 1.5, none: ~, inf: .inf, o: 012, h: 0x1f, b: True, y: yes}\n"
-    assert graph_of(f"{text}nodes: {{a: {{prompt: x}}}}", FILE).initial == {
+    assert graph_of(f"{text}nodes: {{a: {{prompt: x}}}}", FILE).initial_values == {
         "day": "2020-01-01", "n": 1000, "f": 1.5, "none": None, "inf": "inf", "o": 12, "h": 31, "b": True, "y": "yes",
     }  # fmt: skip
 
