@@ -1,4 +1,4 @@
-"""The folder of a run, and its file run.json, which holds the run's configuration and describes its inputs."""
+"""The folder of a run, and the file run.json in it, which holds the run's configuration and describes its inputs."""
 
 import fcntl
 import os
@@ -30,7 +30,7 @@ RETRY_SECONDS = 0.05
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
-    """Create a folder whose name is the current time and ``name`` (by default, the environment and the planner).
+    """Create a folder named after the current time and ``name`` (by default, the environment and the planner).
 
     Raises BadRun if the folder cannot be created.
     """
@@ -59,7 +59,7 @@ def branches_of(run: Path) -> list[Path]:
 
 
 def is_run(folder: Path) -> bool:
-    """Return whether a folder holds a run."""
+    """Return True if a folder holds a run."""
     return (folder / CONFIG_FILE).is_file()
 
 
@@ -85,7 +85,7 @@ def claim_folder(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether a process has claimed the folder, without claiming it."""
+    """Return True if a process has claimed the folder. This does not claim it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -120,15 +120,15 @@ def with_current_paths(config: Config, folder: Path, digests: Collection[str] = 
     return with_paths(config, lambda path: _find(path, folder, digests))
 
 
-MAX_SHOWN = 80
+MAX_SHOWN_CHARS = 80
 """Maximum total length of two differing values that a message shows."""
 
 
-def describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
-    """Return the option that sets a setting. Short values in the existing and the new run are appended to it."""
+def describe_difference(name: str, existing: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return the option that sets a setting, followed by the existing and the new value if these are short."""
     flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
-    then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
-    is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
+    then, now = (dict(flatten_settings(settings)).get(name, "none") for settings in (existing, new))
+    is_shown = then != now and len(then + now) <= MAX_SHOWN_CHARS and "\n" not in then + now
     return f"{flag}: {then}, now {now}" if is_shown and not flag.startswith("--no-") else flag
 
 
@@ -247,15 +247,15 @@ class Imported(StrictModel):
 
     @property
     def configs(self) -> list[Any]:
-        """The configurations of the runs from which episodes were exported. An unknown one is an empty dict."""
+        """The configurations of the runs from which episodes were exported; an empty dict for an unknown one."""
         return [origin.facts.get("config") or {} for origin in self.origins]
 
     @property
     def declarations(self) -> dict[str, Any]:
         """The facts that the exported runs recorded about their environment, or an empty dict if these facts differ."""
         origins: list[Any] = [origin.facts for origin in self.origins]
-        found = {(facts.get("answer_action", ""), tuple(facts.get("milestones", ()))) for facts in origins}
-        return dict(zip(("answer_action", "milestones"), found.pop(), strict=True)) if len(found) == 1 else {}
+        declared = {(facts.get("answer_action", ""), tuple(facts.get("milestones", ()))) for facts in origins}
+        return dict(zip(("answer_action", "milestones"), declared.pop(), strict=True)) if len(declared) == 1 else {}
 
     def facts_of(self, index: int) -> dict[str, Any]:
         """Return the facts about the run from which the episode with this index was exported."""
@@ -382,7 +382,7 @@ class Entry(StrictModel):
 
 
 def index_of(scope: str) -> int:
-    """Return the index of the episode that a scope such as ``task/3/restart/1`` belongs to, or -1 if there is none."""
+    """Return the index of the episode that contains a scope such as ``task/3/restart/1``, or -1 if there is none."""
     name, _, below = scope.partition("/")
     number = below.partition("/")[0]
     return int(number) if name == "task" and number.isdecimal() else -1

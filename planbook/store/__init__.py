@@ -13,7 +13,7 @@ from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.store.rows import LONG_TEXT
-    from planbook.store.store import EpisodeJournal, Store, Watch, create_schema, recorded_location
+    from planbook.store.store import EpisodeJournal, OnEvent, Store, create_schema, recorded_location
     from planbook.store.tables import (
         RESTART,
         Event,
