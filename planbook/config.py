@@ -37,8 +37,8 @@ Executor = Literal["threads", "processes", "ray"]
 
 def _split_role(text: str, separator: str) -> tuple[str, str]:
     """Split a string such as ``planner=openai:NAME`` into a role (by default, DEFAULT_ROLE) and the text after it."""
-    role, found, rest = text.partition(separator)
-    return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
+    role, has_separator, value = text.partition(separator)
+    return (role, value) if has_separator and role.isidentifier() else (DEFAULT_ROLE, text)
 
 
 def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
@@ -280,7 +280,7 @@ class Config(PlayingSettings):
     actions: int = Field(ge=0)
     """Maximum number of actions in an episode."""
     after: int | None = Field(default=None, ge=0)
-    """If the library is a run of `planbook build`, its knowledge is used as it was after this many of its episodes."""
+    """If the library is a run of `planbook build`, use its knowledge after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)

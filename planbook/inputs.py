@@ -100,14 +100,14 @@ def model_digests(config: Config) -> dict[str, str]:
 
 
 def _model_digest(spec: str) -> str:
-    kind, _, rest = spec.partition(":")
+    kind, _, target = spec.partition(":")
     if kind == "scripted":
-        return _digest_if_file(Path(rest.rpartition(":")[0]))
-    if kind == "recorded" and "+" in rest:
-        return _model_digest(rest.partition("+")[2])
+        return _digest_if_file(Path(target.rpartition(":")[0]))
+    if kind == "recorded" and "+" in target:
+        return _model_digest(target.partition("+")[2])
     if kind != "recorded":
         return ""
-    candidates = (Path(rest) / CONFIG_FILE, RECORDINGS / f"{rest}.jsonl", Path(rest))
+    candidates = (Path(target) / CONFIG_FILE, RECORDINGS / f"{target}.jsonl", Path(target))
     return next(filter(None, map(_digest_if_file, candidates)), "")
 
 

@@ -80,15 +80,15 @@ class PlayedTime:
         """Count the time up to ``event``. Events must be given in order."""
         body: Any = event.body
         is_boundary = event.kind == INVOCATION  # an invocation or a pause begins or ends
-        begins = is_boundary and "over" not in body
-        if self._last is not None and not begins:
+        is_beginning = is_boundary and "over" not in body
+        if self._last is not None and not is_beginning:
             self.seconds += max(0.0, event.at - self._last)
         if is_boundary:
             self.seconds = body.get(SECONDS, self.seconds)
-        if begins or self._last is not None:
+        if is_beginning or self._last is not None:
             # events of several threads or machines may be out of order
-            latest = event.at if begins else max(self._last or 0.0, event.at)
-            self._last = None if is_boundary and not begins else latest
+            latest = event.at if is_beginning else max(self._last or 0.0, event.at)
+            self._last = None if is_boundary and not is_beginning else latest
 
 
 def spent_so_far(events: Iterable[Event], price: Pricing) -> Spending:

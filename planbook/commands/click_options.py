@@ -34,17 +34,17 @@ CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
 """The exit code of a command, and the result that ``--json`` prints."""
 
 
-def JSON(body: Callable[..., CommandResult]) -> CommandFunction:  # noqa: N802 - named like PRICES and TABLE
+def JSON(function: Callable[..., CommandResult]) -> CommandFunction:  # noqa: N802 - named like PRICES and TABLE
     """Add ``--json`` to a command whose function returns an exit code and a result.
 
     With ``--json``, the result is printed to standard output when the function has returned.
     """
 
     @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, on the last line.")
-    @wraps(body)
+    @wraps(function)
     def run(as_json: bool, **values: Any) -> int:
         with json_output() if as_json else nullcontext():
-            code, result = body(**values)
+            code, result = function(**values)
         if as_json:
             print_json(result)
         return code
@@ -91,13 +91,13 @@ def options(*names: str, planner: str = "") -> Callable[[CommandFunction], Comma
         if (option := option_of(field_name, field)) and name in (option.group, field_name)
     ]
 
-    def add(body: CommandFunction) -> CommandFunction:
-        @wraps(body)
+    def add(function: CommandFunction) -> CommandFunction:
+        @wraps(function)
         def call_with_settings(**values: Any) -> Any:
             source, default = click.get_current_context().get_parameter_source, click.core.ParameterSource.DEFAULT
             chosen = {name: values.pop(name) for name, _, _ in fields}
             explicit = {name: value for name, value in chosen.items() if source(name) is not default}
-            return body(settings=Settings.of(**explicit), **values)
+            return function(settings=Settings.of(**explicit), **values)
 
         command: CommandFunction = call_with_settings
         for name, field, option in reversed(fields):

@@ -42,7 +42,7 @@ from planbook.workers import Switches, in_threads, roles_of
 
 PRINTED_CHARS = 1_500
 """Maximum number of characters of an answer that are printed. The run's store contains the whole answer."""
-EPISODE = "task/0"
+EPISODE_SCOPE = "task/0"
 """The scope of the run's only episode."""
 
 
@@ -120,22 +120,22 @@ class _GraphPasses:
         return (errors.OK, "", "") if finished else (errors.INTERRUPTED, "Stopped", f"Continue {same_command}")
 
     def _run_passes(self, notify: Callable[[], None]) -> None:
-        journal = self.run.journal(EPISODE, self._print)
+        journal = self.run.journal(EPISODE_SCOPE, self._print)
         roles = roles_of(self.run, self.switches)
         user_values: Any = self.run.config.planner_options["given"]
         for path, value in user_values.items():
             self.database.set(path, value)
         graph = Graph(*self.file.nodes.values())
-        recorded = spans_in(self.run.store.events(EPISODE))
+        recorded = spans_in(self.run.store.events(EPISODE_SCOPE))
         self._open_nodes = {span.title: dict(span.data) for span in recorded if span.end is None}
         if answered := sum(span.end is not None for span in recorded):
             ERRORS.print(f"{counted(answered, 'node')} had already been answered.", style="dim")
-        scope = Scope(journal, EPISODE, roles).child("round")
+        scope = Scope(journal, EPISODE_SCOPE, roles).child("round")
         scope.record("task", task=self.task.model_dump(mode="json"), observation={"text": ""})
         for number in range(self.passes):
             self._run_one_pass(number, scope.child("pass"), graph)
         solved = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0))
-        Scope(journal, EPISODE).get_or_record("outcome", lambda: solved.model_dump(mode="json"))
+        Scope(journal, EPISODE_SCOPE).get_or_record("outcome", lambda: solved.model_dump(mode="json"))
 
     def _run_one_pass(self, number: int, scope: Scope, graph: Graph) -> None:
         limit, hooks = self.max_concurrent, self.file.hooks

@@ -29,9 +29,9 @@ CLONE = Path(__file__).parents[2]
 
 
 @click.command(cls=Command)
-@click.argument("part", type=click.Choice(BENCHMARKS))
+@click.argument("benchmark", type=click.Choice(BENCHMARKS))
 @JSON
-def bench(part: str) -> CommandResult:
+def bench(benchmark: str) -> CommandResult:
     """Measure the speed of planbook and of installed peers. The benchmarks come with a clone of the repository."""
     if not (CLONE / "tools" / "bench").is_dir():
         raise MissingRequirement(
@@ -41,7 +41,7 @@ def bench(part: str) -> CommandResult:
     if str(CLONE) not in sys.path:
         sys.path.append(str(CLONE))
     measure: Callable[[str], CommandResult] = import_module("tools.bench").show
-    return measure(part)
+    return measure(benchmark)
 
 
 @click.command(cls=Command)

@@ -125,11 +125,11 @@ def config_from_sources(settings: Settings) -> Config:
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
     tasks = building_tasks(config)
     if learning.procedures:
-        check_verifying(config, tasks[0])
+        check_verifiable(config, tasks[0])
     return config
 
 
-def check_verifying(config: Config, task: Task) -> None:
+def check_verifiable(config: Config, task: Task) -> None:
     """Raise BadArgument if procedures cannot be verified on a task, because the environment cannot play it here."""
     try:
         with closing(config.environment(config.environment_options)) as environment:
@@ -261,25 +261,27 @@ def effect_command(library: Path, parts: str, settings: Settings) -> CommandResu
     """
     env = settings.env or (RunFile.read(library).config.env if is_run(library) else "")
     config = test_config(settings.model_copy(update={"library": str(library), "env": env}))
-    known, chosen = single_parts(library_knowledge(config)), split_names(parts)
-    if unknown := sorted(set(chosen) - set(known)):
-        raise BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known) or 'none'}")
+    all_parts, chosen = single_parts(library_knowledge(config)), split_names(parts)
+    if unknown := sorted(set(chosen) - set(all_parts)):
+        raise BadArgument(
+            f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(all_parts) or 'none'}"
+        )
     if not models_by_role(settings.models) and not settings.planner:
         raise BadArgument(
             "use --model to name the model that plays; or measure the procedures alone, which ask no model, with "
             "--planner procedures"
         )
-    return play_effects(config, chosen or known, Series(settings, settings.out or new_folder(config)))
+    return play_effects(config, chosen or all_parts, Series(settings, settings.out or new_folder(config)))
 
 
 def play_effects(config: Config, parts: Sequence[str], series: Series) -> CommandResult:
-    """Play a test run with all parts, and for each part a run without this part. Print how the results differ.
+    """Play a test run with all parts, and for each part a run without it. Print how the results differ.
 
-    A run without a part plays only the tasks that use the part. Raises BadArgument if the settings of a run are
+    A run without a part plays only the tasks that use this part. Raises BadArgument if the settings of a run are
     invalid, or BadRun if a folder holds a run with other settings.
 
     In the result, ``finished`` is False if a run is missing or not complete. ``runs`` maps "all" to the folder of the
-    run that uses every part, and each part to the folder of the run without this part.
+    run with all parts, and each part to the folder of the run without it.
     """
     screen, folders = console(), dict[str, Path | None]()
     summary = series.play(config, "all")

@@ -51,10 +51,10 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
             from planbook.export.exporting import facts_of  # its schema takes a while to import
 
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
-            return errors.OK, _last_attempt(entry, events).model_copy(update=facts)
+            return errors.OK, _latest_attempt(entry, events).model_copy(update=facts)
         goal = opened.config.goals.get(entry.task.id, entry.task.goal)
         entry = entry.model_copy(update={"task": entry.task.model_copy(update={"goal": goal})})
-        trajectory = _last_attempt(entry, events, entry.task)
+        trajectory = _latest_attempt(entry, events, entry.task)
         heading = _heading(entry, endings.get(entry.index), events, opened.pricing)
         out = console()
         for piece in (*heading, "", *episode_pieces(trajectory, prompts=prompts)):
@@ -101,8 +101,8 @@ def _is_failure(ending: Ending) -> bool:
     return not ending.outcome.solved and ending.outcome is not Outcome.NOT_RUN
 
 
-def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -> Trajectory:
-    """Return the last attempt at an episode, which may still be in progress.
+def _latest_attempt(entry: Entry, events: list[Event], task: Task | None = None) -> Trajectory:
+    """Return the latest attempt at an episode, which may still be in progress.
 
     By default, the task is read from the attempt. Raises BadArgument if the attempt has not recorded a task yet.
     """

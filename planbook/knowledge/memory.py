@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from planbook import knowledge  # a lazy package: playing stored procedures imports no other module of it
+from planbook import knowledge  # a lazy package: stored procedures are played without its other modules
 from planbook.config import FOUND, Config
 from planbook.errors import BadArgument
 from planbook.manuals import DemonstratingMemory, ProcedureLibrary

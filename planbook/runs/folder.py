@@ -104,7 +104,7 @@ ChangePath = Callable[[Path], Path]
 """A function that maps the path of a file or folder to a new path."""
 SEARCHED_PARENTS = 4
 """Number of folders above the run's folder in which moved files are searched for."""
-EXECUTED = (".py", ".json")
+EXECUTED_SUFFIXES = (".py", ".json")
 """Suffixes of files that are executed, or that contain commands to execute."""
 PROMPT_DIGITS = 16
 """Number of recorded digits of a prompt's digest: enough to tell versions of the prompt apart."""
@@ -117,7 +117,7 @@ def with_current_paths(config: Config, folder: Path, digests: Collection[str] = 
     as ``methods/my.py``, are looked up in the folders above the run's folder, and in the current folder. A file that
     would be executed is used only if it has one of the recorded ``digests``.
     """
-    return with_paths(config, lambda path: _find(path, folder, digests))
+    return with_paths(config, lambda path: _current_path(path, folder, digests))
 
 
 MAX_SHOWN_CHARS = 80
@@ -160,36 +160,36 @@ def change_path_in_name(name: str, change: ChangePath) -> str:
 
     Names with a path have the form FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json.
     """
-    kind, colon, rest = name.partition(":")
+    kind, colon, target = name.partition(":")
     if kind == "module":
-        return f"{kind}:{change_path_in_name(rest, change)}"
+        return f"{kind}:{change_path_in_name(target, change)}"
     if kind == "mcp":
-        return f"{kind}:{change(Path(rest))}" if rest.endswith(".json") and " " not in rest else name
-    return f"{change(Path(kind))}{colon}{rest}" if kind.endswith(".py") else name
+        return f"{kind}:{change(Path(target))}" if target.endswith(".json") and " " not in target else name
+    return f"{change(Path(kind))}{colon}{target}" if kind.endswith(".py") else name
 
 
 def change_path_in_model(model: str, change: ChangePath) -> str:
     """Return the name of a model. If it contains a path, as in recorded:FILE, ``change`` is applied to the path."""
-    kind, _, rest = model.partition(":")
-    if kind == "exchange" and rest:
-        return f"{kind}:{change(Path(rest))}"
+    kind, _, target = model.partition(":")
+    if kind == "exchange" and target:
+        return f"{kind}:{change(Path(target))}"
     if kind == "scripted":
-        path, _, name = rest.rpartition(":")
+        path, _, name = target.rpartition(":")
         return f"{kind}:{change(Path(path))}:{name}" if path else model
-    if kind != "recorded" or (not Path(rest).is_absolute() and (RECORDINGS / f"{rest}.jsonl").is_file()):
+    if kind != "recorded" or (not Path(target).is_absolute() and (RECORDINGS / f"{target}.jsonl").is_file()):
         return model
-    path, plus, inner = rest.partition("+")
+    path, plus, inner = target.partition("+")
     return f"{kind}:{change(Path(path))}{plus}{change_path_in_model(inner, change) if inner else ''}"
 
 
-def _find(path: Path, folder: Path, digests: Collection[str]) -> Path:
+def _current_path(path: Path, folder: Path, digests: Collection[str]) -> Path:
     """Return the current path of a file or folder that may have been moved, or ``path`` if it is not found."""
     if path.exists():
         return path
     for parent in (*folder.resolve().parents[:SEARCHED_PARENTS], Path.cwd()):
         for length in range(len(path.parts) - 1, 0, -1):
             moved = parent.joinpath(*path.parts[-length:])
-            if moved.exists() and (path.suffix not in EXECUTED or _has_digest(moved, digests)):
+            if moved.exists() and (path.suffix not in EXECUTED_SUFFIXES or _has_digest(moved, digests)):
                 return moved
     return path
 

@@ -17,7 +17,7 @@ CODE = "planbook code"
 """Key of planbook's code among the versions. In a checkout, the code may change while planbook's version does not."""
 PACKAGE = Path(__file__).resolve().parents[1]
 CHECKOUT = PACKAGE.parent
-"""The checkout that contains planbook's code, unless it is an installed package."""
+"""The folder of the checkout, if planbook runs from one."""
 CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
 DIGITS = 12
 """Number of recorded digits of a commit or digest."""

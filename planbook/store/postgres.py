@@ -37,7 +37,7 @@ KEEPALIVE_SETTINGS = (
 LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
 URL_PARAMETERS = frozenset({"host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "connect_timeout"})
 """Parameters that a URL in run.json may have. Others could name files, or pass options to the server."""
-ADD = """
+ADD_EVENTS = """
 WITH texts AS (
     INSERT INTO {text} (hash, body) SELECT * FROM unnest(%s::text[], %s::text[]) ON CONFLICT DO NOTHING
 )
@@ -113,7 +113,7 @@ class Postgres:
         columns = [hashes, [texts[digest] for digest in hashes], *map(list, zip(*rows, strict=True))]
         assert self._writer is not None
         try:
-            self._writer.execute(SQL(ADD).format(**self._names), columns)
+            self._writer.execute(SQL(ADD_EVENTS).format(**self._names), columns)
         except UniqueViolation as error:
             raise BadRun(
                 f"{self._location}: an event was written twice: {_first_line(error)}; is the run open elsewhere?"

@@ -91,20 +91,20 @@ class EventPrinter:
 
     def __init__(self, out: Console) -> None:
         self._out = out
-        self._shown = 0
+        self._shown_chars = 0
 
     def __call__(self, kind: EventKind, body: Body) -> None:
         """Print the text that the plan printed before this event, and the event's description, if it has one."""
         if kind == "act":
             self._print(str(body["printed"]))
         if kind == "cell":
-            self._print(Cell.model_validate(body).feedback.output[self._shown :])
-            self._shown = 0
+            self._print(Cell.model_validate(body).feedback.output[self._shown_chars :])
+            self._shown_chars = 0
         if kind in DESCRIBE_BY_KIND:
             self._out.print(describe_event(kind, body))
 
     def _print(self, text: str) -> None:
-        self._shown += len(text)
+        self._shown_chars += len(text)
         if text:
             more = f"\n... {len(text) - SHOWN_CHARS:,} more characters, in the run" if len(text) > SHOWN_CHARS else ""
             self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{more}")

@@ -101,7 +101,7 @@ class RunDriver:
         self._run, self._on_ending, self._execution = run, on_ending, execution
         self._switches = execution.switches or Switches()
         self._open_episodes, self._sent_requests = OpenEpisodes(run), set[Request]()
-        self._price, self._row = run.pricing, run.store.last_row
+        self._pricing, self._last_row = run.pricing, run.store.last_row
         self._spent_before, self._spent_since = run.meter.spent, Spending()
 
     def play_here(self, memory: Memory, on_event: OnEvent | None) -> bool:
@@ -177,9 +177,9 @@ class RunDriver:
         self._open_episodes.refresh()
         self._report()
         if self._run.config.models:
-            for row, event in self._run.store.events_of_kind_after(self._row, "ask"):
-                self._row = row
-                self._spent_since = add_cost(self._spent_since, event.kind, event.body, self._price)
+            for row, event in self._run.store.events_of_kind_after(self._last_row, "ask"):
+                self._last_row = row
+                self._spent_since = add_cost(self._spent_since, event.kind, event.body, self._pricing)
         self._run.meter.recount(self._spent_before + self._spent_since)
         if self._switches.cuts_calls:
             self._stop()
@@ -206,7 +206,7 @@ class RunDriver:
     def _recount(self) -> None:
         """Count the spending of all processes again, from the store, if the run has models."""
         if self._run.config.models:
-            self._run.meter.recount(spent_so_far(self._run.own_events(("act", "ask")), self._price))
+            self._run.meter.recount(spent_so_far(self._run.own_events(("act", "ask")), self._pricing))
 
 
 def create_job(run: Run, execution: Execution, threads: int) -> Job:

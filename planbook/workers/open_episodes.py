@@ -120,7 +120,7 @@ class EpisodeLeaser:
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes) -> None:
         self._run, self._switches, self.open_episodes = run, switches, open_episodes
-        self._lock, self._name = PlayingLock(), process_name()
+        self._playing_lock, self._name = PlayingLock(), process_name()
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
@@ -143,18 +143,18 @@ class EpisodeLeaser:
     def _leased(self, entry: Entry, acquired: bool) -> Iterator[bool]:
         """Lease an episode if its lock was acquired and it has not ended. Yield True if it was leased.
 
-        Before the lease is taken, this waits until the thread may play: a worker that is lost while it waits must not
-        count as lost while playing the episode.
+        First wait until the thread may play: a worker that is lost while it waits must not count as lost while playing
+        the episode.
         """
         leases = self._run.store.leases
         if acquired:
-            with self._lock.acquire(alone=False):
+            with self._playing_lock.acquire(alone=False):
                 if leases.take(entry.index, self._name):
                     with self._end_lease_on_error(entry):
                         yield True
                     return
             if (lost := self._losses(entry)) is not None:
-                with self._lock.acquire(alone=lost == MAX_LOST - 1), self._end_lease_on_error(entry):
+                with self._playing_lock.acquire(alone=lost == MAX_LOST - 1), self._end_lease_on_error(entry):
                     leases.take_over(entry.index, self._name, lost)
                     yield True
                 return
@@ -178,7 +178,7 @@ class EpisodeLeaser:
 
     @contextmanager
     def _end_lease_on_error(self, entry: Entry) -> Iterator[None]:
-        """Delete the lease if playing the episode raises an error. Otherwise the worker would count as lost."""
+        """Delete the lease if the block raises an error. Otherwise the worker would count as lost."""
         try:
             yield
         except BaseException:
