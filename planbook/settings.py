@@ -1,4 +1,4 @@
-"""The settings that a command or a Python caller gives, and the objects that are made from them.
+"""The settings that a command or a Python caller gives, and the objects made from them.
 
 ``planbook.commands.click_options`` turns the fields of ``Settings`` into command-line options. ``planbook.run``,
 ``planbook.build`` and ``planbook.test`` take the same fields as keyword arguments. The most important object made from

@@ -55,18 +55,18 @@ def check_env(env: str, settings: Settings) -> CommandResult:
     settings = settings.model_copy(update={"env": env})
     try:
         with ERRORS.status(f"Playing random actions in {env}"):  # shown only on a terminal
-            checked = check_environment(settings.environment(), settings.environment_options())
+            report = check_environment(settings.environment(), settings.environment_options())
     except (BadSelection, UnknownEnvironment) as error:  # BadSelection lists the faults of a task file, one per line
-        checked = CheckReport(tuple(str(error).splitlines()), {}, 0, 0, 0)
-    out, mistakes = console(), checked.mistakes
-    lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in checked.unchecked.items())]
+        report = CheckReport(tuple(str(error).splitlines()), {}, 0, 0, 0)
+    out, mistakes = console(), report.mistakes
+    lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in report.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
-    tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
-    if checked.actions and not checked.accepted and not mistakes:
+    tried = f"{counted(report.actions, 'action')} on {counted(report.tasks, 'task')}"
+    if report.actions and not report.accepted and not mistakes:
         tried += ". All were refused, so no effects were checked: write examples with arguments that are accepted"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
         out.print(line)
-    return errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}
+    return errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **report._asdict()}
 
 
 @click.command("check", cls=Command)

@@ -113,7 +113,8 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
 class RerunInputs(NamedTuple):
     """Everything needed to play a run again: its configuration, its current tasks, its budget and its prices.
 
-    ``prices`` is the file of the price table. ``forked`` is set if only one episode is played, from one of its actions.
+    ``changes`` lists changed inputs and versions. ``prices`` is the file of the price table. ``forked`` is set if only
+    one episode is played, from one of its actions.
     """
 
     config: Config

@@ -202,7 +202,7 @@ def _has_digest(path: Path, digests: Collection[str]) -> bool:
 class RunInputs(StrictModel):
     """The inputs of a run, apart from software versions.
 
-    Each field except ``seeds`` maps the names of inputs to their SHA-256 digests. Those of prompts are shortened.
+    Each field except ``seeds`` maps the names of inputs to their SHA-256 digests. The digests of prompts are shortened.
     ``knowledge`` covers the library, the examples with which learning begins, and the demonstrations. ``models`` covers
     recordings and scripts that act as models. ``seeds`` maps names to seeds: the run's own seed, and the seed that
     is sent to each role's model in the first repeat. The seeds of tasks are recorded with the tasks.

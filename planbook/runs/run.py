@@ -1,6 +1,6 @@
 """An open run: everything that was recorded while its tasks were played, in one folder.
 
-``run.json`` has the configuration, inputs and versions. The events are in ``run.db``, or in a PostgreSQL schema
+``run.json`` holds the configuration, inputs and versions. The events are in ``run.db``, or in a PostgreSQL schema
 that ``run.json`` names.
 """
 
@@ -94,7 +94,7 @@ class Run:
         """Create a run in a folder. If the folder holds a run with the same configuration, open that run to play it.
 
         ``store`` is the URL of a PostgreSQL database for the events. By default, they are in a file in the folder.
-        ``inputs`` has the digests of the inputs. ``rerun_of`` is the folder of the run that this one repeats.
+        ``inputs`` holds the digests of the inputs. ``rerun_of`` is the folder of the run that this one repeats.
         ``forked`` describes the episode that the run's only episode continues. ``unjudgeable`` maps each reason why
         tasks cannot be judged to the number of tasks that were left out for this reason.
 

@@ -1,6 +1,6 @@
 """The store of a run: an append-only table of events, which records everything that happens.
 
-- ``store`` reads and writes events, and has the journal of an episode.
+- ``store`` reads and writes events, and defines the journal of an episode.
 - ``sqlite`` keeps the tables in a file, ``postgres`` in a schema of a PostgreSQL database.
 - ``rows`` packs events into rows, reads them back, and checks the definitions of a file's tables.
 - ``tables`` defines the tables. Besides events, they hold what the processes of a run share: the money and calls that

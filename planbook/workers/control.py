@@ -31,7 +31,7 @@ Request = Literal["pause", "go on", "stop", "finish calls"]
 
 
 class Switches:
-    """Stops and pauses the episodes in this process. They call ``guard`` before every action and model call.
+    """Stops and pauses the episodes in this process, which call ``guard`` before every action and model call.
 
     Any thread may call the methods.
     """

@@ -89,7 +89,7 @@ class PlayingLock:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._playing, self._alone = 0, False
+        self._playing_count, self._is_alone = 0, False
 
     @contextmanager
     def acquire(self, *, alone: bool) -> Iterator[None]:
@@ -98,16 +98,16 @@ class PlayingLock:
         With ``alone``, wait until no other thread plays, and keep the others from playing until the block ends.
         """
         with self._changed:
-            self._changed.wait_for(lambda: not self._alone)
-            self._alone = alone
-            self._changed.wait_for(lambda: not alone or not self._playing)
-            self._playing += 1
+            self._changed.wait_for(lambda: not self._is_alone)
+            self._is_alone = alone
+            self._changed.wait_for(lambda: not alone or not self._playing_count)
+            self._playing_count += 1
         try:
             yield
         finally:
             with self._changed:
-                self._playing -= 1
-                self._alone = self._alone and not alone
+                self._playing_count -= 1
+                self._is_alone = self._is_alone and not alone
                 self._changed.notify_all()
 
 
