@@ -39,7 +39,7 @@ def lazy_getattr(package: str) -> Callable[[str], Any]:
     """Return a module-level ``__getattr__`` for a package that imports its public names under ``if TYPE_CHECKING``.
 
     Type checkers and readers see plain imports. At run time, these imports are skipped; ``__getattr__`` imports a
-    module when one of its names is first used. It also answers for ``__all__``, which lists these names.
+    module when one of its names is first used. It also computes ``__all__``, the list of these names.
     """
 
     def load(name: str) -> Any:

@@ -30,7 +30,8 @@ from planbook.results.rows import Result
 from planbook.results.summary import Summary
 from planbook.settings import Settings
 
-STOPPED = {errors.OUT_OF_BUDGET: "budget", errors.INTERRUPTED: "interrupted"}
+STOP_REASONS = {errors.OUT_OF_BUDGET: "budget", errors.INTERRUPTED: "interrupted"}
+"""Maps exit codes to the values of ``PlayedRun.stopped``."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,11 +178,11 @@ def _play(play: Callable[[Settings], tuple[int, Summary]], arguments: dict[str, 
     settings = _settings(arguments)
     with nullcontext() if verbose else quiet():
         code, summary = play(settings)
-    return PlayedRun(Path(summary.run), STOPPED.get(code, ""))
+    return PlayedRun(Path(summary.run), STOP_REASONS.get(code, ""))
 
 
 def _settings(arguments: dict[str, Any]) -> Settings:
-    """Return the arguments as settings, with each object replaced by the name under which the run records it.
+    """Return the arguments as settings. Each object is replaced by the name under which the run records it.
 
     Raises BadArgument if an argument is invalid.
     """

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-TEMPORARY = ".new"
-"""Suffix of the temporary name, after the process id."""
+TEMPORARY_SUFFIX = ".new"
+"""End of a temporary name, after the process id."""
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
         with path.open("wb") as file:
             yield file
         return
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
     try:
         with temporary.open("wb") as file:
             yield file

@@ -70,13 +70,13 @@ class Commands(click.Group):
         if module is None:
             return None
         gc.disable()  # imports create no garbage, and garbage collection takes an eighth of their time
-        loaded = vars(import_module(f"planbook.commands.{module}")).values()
+        members = vars(import_module(f"planbook.commands.{module}")).values()
         from planbook.console import show_log
 
         gc.freeze()
         gc.enable()
         show_log("planbook")
-        return next(value for value in loaded if isinstance(value, click.Command) and value.name == cmd_name)
+        return next(value for value in members if isinstance(value, click.Command) and value.name == cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -91,8 +91,8 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings."""
-        for title, group in COMMANDS.items():
-            with formatter.section(title):
+        for heading, group in COMMANDS.items():
+            with formatter.section(heading):
                 formatter.write_dl([(name, summary) for name, (_, summary) in group.items()])
 
 
@@ -106,7 +106,7 @@ def planbook() -> None:
 
 
 def main() -> None:
-    """Run the command line. Errors of planbook are reported in one line; other errors are shown with a traceback."""
+    """Run the command line. planbook's own errors are reported in one line, all others with a traceback."""
     sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # a stream closed with >&- is None
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

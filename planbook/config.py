@@ -31,14 +31,14 @@ FOUND: SourceOfTypes = "found"
 GIVEN: SourceOfTypes = "given"
 """Where task types come from: planbook finds them in the plans that solve the tasks, or the environment gives them."""
 UNTYPED = frozenset({"", "task"})
-"""The types that tasks have in environments without task types."""
+"""Types of tasks in environments without task types."""
 Executor = Literal["threads", "processes", "ray"]
 
 
 def _split_role(text: str, separator: str) -> tuple[str, str]:
     """Split a string such as ``planner=openai:NAME`` into a role (by default, DEFAULT_ROLE) and the text after it."""
-    role, found, rest = text.partition(separator)
-    return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
+    role, has_separator, value = text.partition(separator)
+    return (role, value) if has_separator and role.isidentifier() else (DEFAULT_ROLE, text)
 
 
 def models_by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
@@ -76,15 +76,15 @@ def _sampling_by_role(values: Any) -> dict[str, Any]:
     return sampling
 
 
-def reader(read: Callable[[Any], Any]) -> BeforeValidator:
-    """Return a validator that calls ``read`` for strings and collections, and passes any other value on to pydantic."""
+def parsed_with(parse: Callable[[Any], Any]) -> BeforeValidator:
+    """Return a validator that calls ``parse`` for strings and collections, and passes other values on to pydantic."""
     return BeforeValidator(
-        lambda value: read(value) if isinstance(value, Iterable) and not isinstance(value, BaseModel) else value
+        lambda value: parse(value) if isinstance(value, Iterable) and not isinstance(value, BaseModel) else value
     )
 
 
-def _pairs_of(flag: str) -> BeforeValidator:
-    return reader(lambda value: parse_pairs(value, flag))
+def _parsed_pairs(flag: str) -> BeforeValidator:
+    return parsed_with(lambda value: parse_pairs(value, flag))
 
 
 def split_names(value: Any) -> Any:
@@ -96,7 +96,7 @@ Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
 class StrictModel(BaseModel):
-    """Base class of settings and of what run.json records. Instances are immutable, and refuse unknown fields."""
+    """Base class of settings and of the records in run.json. Instances are immutable, and refuse unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -107,7 +107,7 @@ class PlayingSettings(StrictModel):
     planner: str = option(
         "", "The planning method: a name that `planbook planners` lists, or FILE.py:NAME.", Option("Planning")
     )
-    planner_options: Annotated[dict[str, JsonValue], _pairs_of("--planner-option")] = option(
+    planner_options: Annotated[dict[str, JsonValue], _parsed_pairs("--planner-option")] = option(
         {},
         "An option of the planner; `planbook planners NAME` lists all options.",
         Option("Planning", "--planner-option", metavar="NAME=VALUE", many=True),
@@ -118,13 +118,13 @@ class PlayingSettings(StrictModel):
         "mcp:COMMAND.",
         Option("Environment"),
     )
-    env_options: Annotated[dict[str, JsonValue], _pairs_of("--option")] = option(
+    env_options: Annotated[dict[str, JsonValue], _parsed_pairs("--option")] = option(
         {},
         "An option of the environment; `planbook envs --env NAME` lists all options.",
         Option("Environment", "--option", "-o", metavar="NAME=VALUE", many=True),
     )
     repeats: int = option(1, "Play every task this many times.", Option("Tasks"), ge=1, le=1_000)
-    limits: Annotated[Limits, _pairs_of("--limit")] = option(
+    limits: Annotated[Limits, _parsed_pairs("--limit")] = option(
         Limits(),
         "A limit for each cell (a piece of plan code that is run as a unit), for example wall_seconds=20.",
         Option("Episodes", "--limit", metavar="NAME=VALUE", many=True),
@@ -148,13 +148,13 @@ class PlayingSettings(StrictModel):
         Option("Library"),
         ge=100,
     )
-    models: Annotated[dict[str, str], reader(models_by_role)] = option(
+    models: Annotated[dict[str, str], parsed_with(models_by_role)] = option(
         {},
         "The model that answers: openai:NAME, recorded:FILE, exchange:DIR, scripted:FILE.py:NAME or none; for all "
         "roles or for one.",
         Option("Models", "--model", metavar="[ROLE=]MODEL", many=True),
     )
-    sampling: Annotated[dict[str, Sampling], reader(_sampling_by_role)] = option(
+    sampling: Annotated[dict[str, Sampling], parsed_with(_sampling_by_role)] = option(
         {},
         "A sampling parameter, such as temperature=0.7 or builder.max_tokens=4000; seed=null sends no seed.",
         Option("Models", metavar="[ROLE.]NAME=VALUE", many=True),
@@ -228,14 +228,14 @@ class InvocationSettings(StrictModel):
         "Run plans even if the kernel cannot confine them: they then have your permissions.",
         Option("Running", on_resume=True),
     )
-    budget: Annotated[Budget | None, _pairs_of("--budget")] = option(
+    budget: Annotated[Budget | None, _parsed_pairs("--budget")] = option(
         None,
         "A limit for the whole run, or for all runs of a command together: calls, tokens, actions, seconds or money "
         "(US dollars). A run of `planbook build` reserves a tenth for its manual; formulator=SHARE sets another share.",
         Option("Spending", metavar="NAME=VALUE", many=True, on_resume=True),
     )
     prices: Path | None = option(None, "Your own price table.", Option("Spending", metavar="FILE", on_resume=True))
-    timeouts: Annotated[Timeouts | None, _pairs_of("--timeout")] = option(
+    timeouts: Annotated[Timeouts | None, _parsed_pairs("--timeout")] = option(
         None,
         "Wait at most this long for a model's server: connect=10 to accept a connection, idle=300 to send a token.",
         Option("Spending", "--timeout", metavar="NAME=SECONDS", many=True, on_resume=True),
@@ -276,11 +276,11 @@ class Config(PlayingSettings):
 
     selection: Selection = Selection()
     repeats: int = Field(default=1, ge=1)
-    """How often every task is played. The upper limit of the option does not apply here: older runs may exceed it."""
+    """Number of times that every task is played. Older runs may exceed the upper limit of the option."""
     actions: int = Field(ge=0)
     """Maximum number of actions in an episode."""
     after: int | None = Field(default=None, ge=0)
-    """If the library is a run of `planbook build`, its knowledge is used as it was after this many of its episodes."""
+    """If the library is a run of `planbook build`, use its knowledge after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
@@ -302,7 +302,7 @@ class Config(PlayingSettings):
         Copied episodes were not played with the goals of this run, so their own goals are not replaced.
         """
         untyped = {"type": "", "params": {}} if self.types == FOUND else {}
-        return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals and not self.copies else {})
+        return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals and not self.copies_episodes else {})
 
     @property
     def building(self) -> LearningSettings:
@@ -311,7 +311,7 @@ class Config(PlayingSettings):
         return self.learning
 
     @property
-    def copies(self) -> bool:
+    def copies_episodes(self) -> bool:
         """True if the run learns from copied episodes, and plays none."""
         return self.learning is not None and bool(self.learning.given)
 
@@ -359,8 +359,8 @@ class PaperSettings(NamedTuple):
     learning: LearningSettings | None = None
     tasks: int | None = None
 
-    def in_force(self, config: Config) -> str:
-        """Describe in one line those of the settings that a run has."""
+    def describe_in_force(self, config: Config) -> str:
+        """List, in one line, those of the paper's settings that a run has."""
         learning, sampling = self.learning or LearningSettings(), config.sampling.get(DEFAULT_ROLE, Sampling())
         groups: Mapping[str, tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]] = {
             "planner": (self.options, config.planner_options),
@@ -374,8 +374,8 @@ class PaperSettings(NamedTuple):
             ),
         }
         texts = {
-            group: ", ".join(f"{name}={json.dumps(it)}" for name, it in theirs.items() if ours[name] == it)
-            for group, (theirs, ours) in groups.items()
+            group: ", ".join(f"{name}={json.dumps(value)}" for name, value in in_paper.items() if in_run[name] == value)
+            for group, (in_paper, in_run) in groups.items()
         }
         parts = [f"{group}: {text}" for group, text in texts.items() if text]
         return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))

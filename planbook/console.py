@@ -140,8 +140,8 @@ ERRORS = SafeConsole(stderr=True, width=_width(sys.stderr))
 
 
 def console() -> Console:
-    """Return the console for results: standard output, or standard error inside ``ending_in_json``."""
-    if ends_in_json():
+    """Return the console for results: standard output, or standard error inside ``json_output``."""
+    if is_json_output():
         return ERRORS
     return SafeConsole(width=_width(sys.stdout))
 
@@ -161,7 +161,7 @@ def quiet() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def ending_in_json() -> Iterator[None]:
+def json_output() -> Iterator[None]:
     """Keep standard output free for one JSON object: until the block ends, all other output goes to standard error.
 
     This includes what the user's own code prints, for example tools and judges.
@@ -170,8 +170,8 @@ def ending_in_json() -> Iterator[None]:
         yield
 
 
-def ends_in_json() -> bool:
-    """Return True inside ``ending_in_json``."""
+def is_json_output() -> bool:
+    """Return True inside ``json_output``."""
     return _JSON.get()
 
 

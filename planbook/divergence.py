@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.planner import Body, Ending
 from planbook.store import Events
-from planbook.wording import describe, outcome_of, reason_of
+from planbook.wording import describe_event, outcome_text, reason_text
 
 COMPARED_KINDS = ("task", "recall", "ask", "act", "rewind", "cell", "outcome")
 """Kinds of events that are compared. Spans are not compared, because these events determine them."""
-EXCERPT_CHARACTERS = 160
+EXCERPT_CHARS = 160
 """Maximum number of characters in an excerpt of a text that differs from another text."""
-CHARACTERS_BEFORE = 40
+CHARS_BEFORE = 40
 """Maximum number of characters in an excerpt before the first difference."""
 
 
@@ -47,12 +47,16 @@ class Comparison(BaseModel):
     """True if only one of the two episodes was solved."""
 
     def with_endings(self, old: Ending, new: Ending) -> "Comparison":
-        """Return this comparison of events, completed by a comparison of the endings."""
+        """Return this comparison of events with a comparison of the endings added."""
         if (old.outcome, old.cause) == (new.outcome, new.cause):
             return self
-        words = {name: f"{outcome_of(each)}{reason_of(each)}" for name, each in (("then", old), ("now", new))}
-        changed = old.outcome.solved != new.outcome.solved
-        return self.model_copy(update={"sameness": Sameness.DIFFERENT, "verdict_changed": changed, **words})
+        update = {
+            "sameness": Sameness.DIFFERENT,
+            "verdict_changed": old.outcome.solved != new.outcome.solved,
+            "then": f"{outcome_text(old)}{reason_text(old)}",
+            "now": f"{outcome_text(new)}{reason_text(new)}",
+        }
+        return self.model_copy(update=update)
 
     def __str__(self) -> str:
         expected, actual = _excerpts(self.expected, self.actual)
@@ -64,15 +68,15 @@ class Comparison(BaseModel):
 
 def _excerpts(old: str, new: str) -> tuple[str, str]:
     """Return excerpts of both texts around their first difference, each on one line."""
-    differing = (n for n, letters in enumerate(zip(old, new, strict=False)) if letters[0] != letters[1])
+    differing = (index for index, (left, right) in enumerate(zip(old, new, strict=False)) if left != right)
     position = next(differing, min(len(old), len(new)))
     return _excerpt(old, position), _excerpt(new, position)
 
 
 def _excerpt(text: str, position: int) -> str:
-    begin = max(0, position - CHARACTERS_BEFORE) if len(text) > EXCERPT_CHARACTERS else 0
-    shown = text[begin : begin + EXCERPT_CHARACTERS]
-    cut = f"{'... ' if begin else ''}{shown}{' ...' if begin + EXCERPT_CHARACTERS < len(text) else ''}"
+    begin = max(0, position - CHARS_BEFORE) if len(text) > EXCERPT_CHARS else 0
+    shown = text[begin : begin + EXCERPT_CHARS]
+    cut = f"{'... ' if begin else ''}{shown}{' ...' if begin + EXCERPT_CHARS < len(text) else ''}"
     return " ".join(cut.split()) or "(nothing)"
 
 
@@ -82,23 +86,23 @@ def compared_events(events: Events, path: str) -> Events:
     ``path`` is the scope of an attempt at the episode; it differs between two attempts.
     """
     return {
-        (scope.removeprefix(path).lstrip("/"), kind, number): _with_relative_places(body, path)
+        (scope.removeprefix(path).lstrip("/"), kind, number): _with_relative_scopes(body, path)
         for (scope, kind, number), body in events.items()
         if kind in COMPARED_KINDS
     }
 
 
-def _with_relative_places(body: Body, path: str) -> Body:
-    places = {name: place.removeprefix(path) for name in ("scope", "path") if isinstance(place := body.get(name), str)}
-    return {**body, **places}
+def _with_relative_scopes(body: Body, path: str) -> Body:
+    scopes = {name: scope.removeprefix(path) for name in ("scope", "path") if isinstance(scope := body.get(name), str)}
+    return {**body, **scopes}
 
 
 def first_difference(recorded: Events, repeated: Events) -> Comparison:
     """Return a comparison that describes the first event that differs, with both versions of it."""
     old = {key: _compared_part(key[1], body, body) for key, body in recorded.items()}
     new = {key: _compared_part(key[1], body, recorded.get(key, body)) for key, body in repeated.items()}
-    for places in zip_longest(old, new):
-        if differing := [key for key in places if old.get(key) != new.get(key)]:
+    for keys in zip_longest(old, new):
+        if differing := [key for key in keys if old.get(key) != new.get(key)]:
             key = min(differing, key=lambda key: key in old and key in new)  # prefer an event that only one episode has
             return Comparison(sameness=Sameness.DIFFERENT, **_describe(key, old.get(key), new.get(key)))
     return Comparison(sameness=Sameness.SAME)
@@ -125,14 +129,14 @@ def _compared_part(kind: str, body: Any, original: Any) -> Any:
     return body
 
 
-def _describe(place: tuple[str, str, int], old: Any, new: Any) -> dict[str, str]:
-    """Return the fields of a comparison that describe a differing event. ``place`` is its scope, kind and number."""
-    scope, kind, number = place
+def _describe(key: tuple[str, str, int], old: Any, new: Any) -> dict[str, str]:
+    """Return the fields of a comparison that describe a differing event. ``key`` is its scope, kind and number."""
+    scope, kind, number = key
     if kind == "ask" and old and new:
         part, label = ("reply", "the reply to") if old["prompt"] == new["prompt"] else ("prompt", "the prompt of")
         event = f"{label} question {number + 1} to the {new['role']} ({new['template']})"
         return {"event": event, "expected": old[part], "actual": new[part]}
-    expected, actual = describe(kind, old).strip(), describe(kind, new).strip()
+    expected, actual = describe_event(kind, old).strip(), describe_event(kind, new).strip()
     if expected == actual:  # the descriptions leave out the part that differs
         expected, actual = str(old), str(new)
     event = f"{kind} {number + 1} of {scope}" if scope else f"{kind} {number + 1}"

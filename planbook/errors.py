@@ -33,10 +33,10 @@ class BadRun(PlanbookError):
     """A run's folder cannot be read, or cannot be used for what was requested."""
 
 
-REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, SandboxError)
+REPORTED_ERRORS = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, SandboxError)
 """Errors that are reported in one line. Any other error is a bug, and is shown with its traceback."""
 
-DAMAGED = (ValidationError, KeyError)
+DAMAGE_ERRORS = (ValidationError, KeyError)
 """Errors that readers of a run raise if one of the run's records is damaged."""
 INSTALLED_PREFIXES = (str(Path(__file__).parent), sys.prefix, sys.base_prefix, "<")
 """Prefixes of the paths of source files that belong to planbook, an installed package or Python itself."""
@@ -64,7 +64,7 @@ def damaged_run(run: object, error: Exception) -> BadRun:
     return BadRun(f"{run}: a record is damaged, or this is a bug ({fault}, {where}); restore the run from a copy")
 
 
-def is_damage(error: Exception) -> bool:
-    """Return True if an error may come from a damaged record, since no user code was running when it was raised."""
+def may_be_damage(error: Exception) -> bool:
+    """Return True if an error may come from a damaged record, and was raised while no user code was running."""
     frames = extract_tb(error.__traceback__)
-    return isinstance(error, DAMAGED) and all(frame.filename.startswith(INSTALLED_PREFIXES) for frame in frames)
+    return isinstance(error, DAMAGE_ERRORS) and all(frame.filename.startswith(INSTALLED_PREFIXES) for frame in frames)

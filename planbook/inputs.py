@@ -1,7 +1,7 @@
 """The inputs of a run: digests of its data, prompts, knowledge, models and prices, and its seeds.
 
-When a run begins or is resumed, ``current_inputs`` collects its inputs. The function ``planbook.runs.changes`` compares
-them with the inputs that the run recorded earlier. ``run.json`` also records the versions of the software.
+When a run begins or is resumed, ``current_inputs`` collects its inputs. ``planbook.runs.changed_inputs`` compares them
+with the inputs that the run recorded earlier. ``run.json`` also records the versions of the software.
 """
 
 import ast
@@ -80,8 +80,9 @@ def code_files(config: Config) -> dict[str, Path]:
     file = Path(target.partition(":")[0] if kind == "module" else kind)
     files: dict[str, Path] = {}
     if file.suffix == ".py":
-        own = {} if kind == "module" else {f"the environment's file {file.name}": file}
-        files |= own | imported_modules(file, "environment")
+        if kind != "module":
+            files[f"the environment's file {file.name}"] = file
+        files |= imported_modules(file, "environment")
     for name, path in config.environment.code_files(config.environment_options).items():
         is_own = path.is_file() and "site-packages" not in path.parts
         modules = imported_modules(path, name) if is_own else {}
@@ -99,14 +100,14 @@ def model_digests(config: Config) -> dict[str, str]:
 
 
 def _model_digest(spec: str) -> str:
-    kind, _, rest = spec.partition(":")
+    kind, _, target = spec.partition(":")
     if kind == "scripted":
-        return _digest_if_file(Path(rest.rpartition(":")[0]))
-    if kind == "recorded" and "+" in rest:
-        return _model_digest(rest.partition("+")[2])
+        return _digest_if_file(Path(target.rpartition(":")[0]))
+    if kind == "recorded" and "+" in target:
+        return _model_digest(target.partition("+")[2])
     if kind != "recorded":
         return ""
-    candidates = (Path(rest) / CONFIG_FILE, RECORDINGS / f"{rest}.jsonl", Path(rest))
+    candidates = (Path(target) / CONFIG_FILE, RECORDINGS / f"{target}.jsonl", Path(target))
     return next(filter(None, map(_digest_if_file, candidates)), "")
 
 
@@ -130,8 +131,8 @@ def seeds_of(config: Config) -> dict[str, int | None]:
 
 def prompt_digests(config: Config) -> dict[str, str]:
     """Return the digests of all templates and graphs and of the method's code, unless that ships with planbook."""
-    strategy = method(config.planner)
-    options = strategy.options.model_validate(config.planner_options)
+    planning_method = method(config.planner)
+    options = planning_method.options.model_validate(config.planner_options)
     digests: dict[str, str] = {}
     if is_method_file(config.planner):
         file = Path(config.planner.partition(":")[0])
@@ -139,8 +140,8 @@ def prompt_digests(config: Config) -> dict[str, str]:
         digests |= {name: _digest_of_code(path) for name, path in imported_modules(file, "method").items()}
     elif config.planner not in METHODS:
         digests |= package_digests(registered_methods()[config.planner].value, "method")
-    if strategy.roles:
-        digests |= _template_digests({**PLANNER_PROMPTS.files(*COMMON_TEMPLATES), **strategy.templates})
+    if planning_method.roles:
+        digests |= _template_digests({**PLANNER_PROMPTS.files(*COMMON_TEMPLATES), **planning_method.templates})
     if config.learning is not None:
         from planbook.manuals import PROMPTS as MANUALS_PROMPTS
         from planbook.rules import PROMPTS as RULES_PROMPTS
@@ -170,7 +171,7 @@ def knowledge_digests(config: Config) -> dict[str, str]:
     """
     digests = _library_digests(config)
     if names := _start_names(config):
-        digests["start"] = texts_digest([knowledge.start_of(config, names).model_dump_json()])
+        digests["start"] = texts_digest([knowledge.starting_knowledge(config, names).model_dump_json()])
     return digests | _demonstration_digests(config)
 
 
@@ -188,7 +189,7 @@ def _library_digests(config: Config) -> dict[str, str]:
 def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
     """Return the digests of what a `planbook build` run had learned after ``config.after`` tasks."""
     with closing(Run.open(folder)) as run:
-        if run.config.learning is None or (state := knowledge.learned_in(run, config.after)) is None:
+        if run.config.learning is None or (state := knowledge.find_learned_state(run, config.after)) is None:
             return {}
         return {"learnt (all)": texts_digest([knowledge.with_manual(run, state).model_dump_json()])}
 
@@ -211,15 +212,12 @@ def _start_names(config: Config) -> tuple[str, ...]:
 def _demonstration_digests(config: Config) -> dict[str, str]:
     libraries = dict.fromkeys([config.library_folder, SHIPPED])
     folders = [library / config.environment.name / DEMONSTRATIONS_FOLDER for library in libraries]
-    files = {name: list(_demonstration_files(folders, name)) for name in method(config.planner).demonstrations}
-    return {f"demonstration {name}": texts_digest(digests) for name, digests in files.items() if digests}
+    parts = {name: list(_names_and_digests(folders, name)) for name in method(config.planner).demonstrations}
+    return {f"demonstration {name}": texts_digest(texts) for name, texts in parts.items() if texts}
 
 
-def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
-    """Yield the name and the digest of each file with this demonstration.
-
-    The files come in the order in which the folders are searched.
-    """
+def _names_and_digests(folders: Iterable[Path], name: str) -> Iterable[str]:
+    """Yield the name and then the digest of each file of this demonstration, in the order of the folders."""
     for folder in folders:
         for path in (*sorted((folder / name).glob("*.md")), folder / f"{name}.md"):
             if path.is_file():
@@ -227,7 +225,7 @@ def _demonstration_files(folders: Iterable[Path], name: str) -> Iterable[str]:
 
 
 def imported_modules(file: Path, owner: str) -> dict[str, Path]:
-    """Return the modules and packages that a file imports, directly or indirectly, from its own folder."""
+    """Return the modules and packages that a file imports, even indirectly, from its own folder, by description."""
     modules: dict[str, Path] = {}
     pending = [file.resolve()]
     while pending:

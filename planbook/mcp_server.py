@@ -51,7 +51,7 @@ T = TypeVar("T")
 MARKDOWN, JSON = "text/markdown", "application/json"
 MAX_LISTED = 10
 """Maximum number of task ids that an error message lists."""
-BEGIN = "Begin a task with begin_task."
+BEGIN_HINT = "Begin a task with begin_task."
 INSTRUCTIONS = (
     "Write Python plans that call methods of `agent`; the resource planbook://environment lists them. `check_plan` "
     "finds faults without running anything; `run_plan` runs a plan. Names and effects last from plan to plan, until "
@@ -76,7 +76,7 @@ class PlanAnswer(BaseModel):
 
     printed: str = ""
     value: JsonValue = None
-    """Value of the last line if it is an expression; the answer if the plan ended with one."""
+    """Value of the last line if it is an expression, or the answer that the plan gave."""
     faults: list[PlanFault] = []
     """Faults for which the plan was refused, or the error that ended it."""
     actions: int = 0
@@ -106,7 +106,7 @@ class PlanSession:
         """Any thread may set this event to stop the running plan. The plan ends at its next action or wait, where
         EpisodeStopped is raised. The actions that the plan has taken until then are not undone."""
         self._resources = ExitStack()
-        self._ended = ""
+        self._end_reason = ""
         self._broken = False
         self._first_answer: PlanAnswer | None = None
         """The result of the plan whose answer was judged first. Later answers do not change the verdict."""
@@ -130,7 +130,7 @@ class PlanSession:
         if task is None:
             raise SessionFailed(f"there is no task {task_id!r}; try one of {listed(self.tasks, MAX_LISTED)}")
         self.end()
-        self._ended, self._broken, self._first_answer = "", False, None
+        self._end_reason, self._broken, self._first_answer = "", False, None
         self._episode = Episode(
             task, self._environment, self._sandbox, MemoryJournal(), settings=self._settings, guard=self._guard
         )
@@ -145,8 +145,8 @@ class PlanSession:
         return "\n".join([f"{task.id}: {goal}", observation.text.removesuffix(f"Your task is to: {goal}")]).strip()
 
     def check(self, code: str, frame: Frame | None = None) -> list[PlanFault]:
-        """Return all faults that can be found without running a plan. Any thread may call this if it gives a frame."""
-        frame = frame or self._current()[1]
+        """Return all faults that can be found without running a plan. Any thread may call this if it passes a frame."""
+        frame = frame or self._current_episode_and_frame()[1]
         return list(map(PlanFault.model_validate, frame.faults(code, allow_definitions_only=True)))
 
     def _guard(self) -> None:
@@ -155,7 +155,7 @@ class PlanSession:
 
     def run(self, code: str) -> PlanAnswer:
         """Run a plan, which sees what earlier plans defined and changed. If ``check`` finds a fault, nothing is run."""
-        episode, frame = self._current()
+        episode, frame = self._current_episode_and_frame()
         return self._run(episode, frame, GivenCode(code=code))
 
     def run_procedure(
@@ -169,7 +169,7 @@ class PlanSession:
         """
         if task_id:
             self.begin(task_id)
-        episode, _ = self._current()
+        episode, _ = self._current_episode_and_frame()
         code, task_params = code_of(procedure), self._task_params(episode.task, procedure, knowledge)
         if not params and task_params is None:
             goal = f"its goal {episode.task.goal!r} is not a goal for {procedure.type}"
@@ -182,7 +182,7 @@ class PlanSession:
 
     def _task_params(self, task: Task, procedure: Procedure, knowledge: Knowledge) -> Mapping[str, JsonValue] | None:
         """Return a task's params for a procedure, or None if the task has another type or its goal does not match."""
-        if any(found.name == procedure.type for found in knowledge.found):
+        if any(found_type.name == procedure.type for found_type in knowledge.found):
             memory = LearnedMemory(knowledge, type(self._environment), self._environment.options)
             recall = memory.recall(task.model_copy(update={"type": "", "params": {}}))
             match = recall.match if recall.procedure else None
@@ -191,7 +191,7 @@ class PlanSession:
             return None
         return self._environment.public_params(task) if procedure.is_learned else task.params
 
-    def _current(self) -> tuple[Episode, Frame]:
+    def _current_episode_and_frame(self) -> tuple[Episode, Frame]:
         """Return the episode and the frame of the current task. If none has begun, begin the first task."""
         if self._episode is None:
             self.begin()
@@ -200,25 +200,26 @@ class PlanSession:
         return self._episode, self.frame
 
     def _run(self, episode: Episode, frame: Frame, code: GivenCode) -> PlanAnswer:
-        if self._ended:
-            raise SessionFailed(f"{self._ended.rstrip('.')}. {BEGIN}")
+        if self._end_reason:
+            raise SessionFailed(f"{self._end_reason.rstrip('.')}. {BEGIN_HINT}")
         frame.begin_cell(None, len(episode.steps))
         if refused := self.check(code.code, frame):
             return self._after_first_answer(PlanAnswer(faults=refused))
-        earlier = episode.actions
+        actions_before = episode.actions
         try:
             result = frame.session.run(code.code, code.source)
             frame.add_names(code.code, result)
         except EpisodeOver as over:
-            return self._final_answer(frame, over, episode.actions - earlier)
+            return self._final_answer(frame, over, episode.actions - actions_before)
         except (EpisodeBroken, SandboxError) as error:
-            self._broken, self._ended = True, f"The task was aborted: {error}"
-            ended = f"{self._ended.rstrip('.')}. {BEGIN}"
-            return PlanAnswer(printed=frame.session.output, actions=episode.actions - earlier, ended=ended)
+            self._broken, self._end_reason = True, f"The task was aborted: {error}"
+            ended = f"{self._end_reason.rstrip('.')}. {BEGIN_HINT}"
+            return PlanAnswer(printed=frame.session.output, actions=episode.actions - actions_before, ended=ended)
         faults = list(map(PlanFault.model_validate, result.faults))
         if result.fault and result.fault.kind is FaultKind.LIMIT:
             faults[0].message += "; what it defined is gone, but its actions and the names of earlier plans remain"
-        answer = PlanAnswer(printed=result.output, value=result.value, faults=faults, actions=episode.actions - earlier)
+        actions = episode.actions - actions_before
+        answer = PlanAnswer(printed=result.output, value=result.value, faults=faults, actions=actions)
         return self._after_first_answer(answer)
 
     def _final_answer(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:
@@ -226,7 +227,7 @@ class PlanSession:
         answered = isinstance(self._environment, ToolEnvironment) and self._environment.withdraw_answer()
         last = self._environment.history[-1] if answered else None
         value, ended = (last[0].args[0], last[1].text) if last else (None, str(over))
-        self._ended = "" if last else ended
+        self._end_reason = "" if last else ended
         answer = PlanAnswer(printed=frame.session.output, value=value, actions=actions, ended=ended)
         answer = self._after_first_answer(answer.model_copy(update={"solved": self._verdict()}))
         if last and not self._first_answer and answer.solved is not None:
@@ -237,7 +238,8 @@ class PlanSession:
         """Return the result of a plan. If an earlier plan's answer was judged, add a note about it, and its verdict."""
         if self._first_answer is None:
             return answer
-        ended = f"{self._first_answer.ended.removesuffix('.')} before this plan; only that answer was judged. " + BEGIN
+        first_end = self._first_answer.ended.removesuffix(".")
+        ended = f"{first_end} before this plan; only that answer was judged. {BEGIN_HINT}"
         return answer.model_copy(update={"ended": ended, "solved": self._first_answer.solved})
 
     def _verdict(self) -> bool | None:
@@ -346,7 +348,7 @@ def _example_goal(
 ) -> tuple[str, Mapping[str, JsonValue]]:
     """Return a goal that a procedure can reach, and the params to pass to the procedure for it.
 
-    They come from a task or, if planbook itself discovered the task type, from an example that it used for this.
+    They come from a task or, if planbook itself discovered the task type, from an example of this type.
     """
     found = [goal for kind in knowledge.found if kind.name == procedure.type for goal in kind.examples if goal.params]
     sources = found or (task for task in tasks if task.type == procedure.type)

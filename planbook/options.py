@@ -24,7 +24,7 @@ BOUNDS = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "excl
 """Maps the names of bounds in a JSON Schema to words."""
 
 
-# The fields of a model as options of the command line
+# Fields as command-line options
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ def option(default: Any, text: str, details: Option, **constraints: Any) -> Any:
 
 
 def option_of(name: str, field: FieldInfo) -> Option | None:
-    """Return the Option with which a field is marked, or None. If it has no flag, one is made from the name."""
+    """Return the Option that marks a field, or None. An Option without a flag gets one made from the field's name."""
     details = next((item for item in field.metadata if isinstance(item, Option)), None)
     return details and replace(details, flag=details.flag or f"--{name.replace('_', '-')}")
 
 
 _FLAGS = {"limit": "--split NAME:N", "ids": "--task", "given": "--from"}
-"""Maps settings without an option of their own to the options that determine them."""
+"""Maps settings that have no option to the options that determine them."""
 
 
 def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
@@ -72,7 +72,7 @@ def flag_of_setting(name: str, fields: Mapping[str, FieldInfo]) -> str:
     return name if field in ("planner_options", "learning") else f"{flag} {part}".strip()
 
 
-# NAME=VALUE
+# Values given as NAME=VALUE
 
 
 def parse_pairs(values: str | Iterable[str] | Mapping[str, Any], flag: str) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def describe_values(schema: Mapping[str, Any], definitions: Mapping[str, Any] = 
     if reference := schema.get("$ref"):
         return describe_values(definitions[reference.rpartition("/")[2]], definitions)
     if alternatives := schema.get("anyOf"):
-        return " or ".join(describe_values(each, definitions) for each in alternatives)
+        return " or ".join(describe_values(alternative, definitions) for alternative in alternatives)
     if choices := schema.get("enum"):
         return ", ".join(map(str, choices))
     kind = schema.get("format") or schema.get("type", "any value")

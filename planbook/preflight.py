@@ -17,7 +17,7 @@ from planbook.console import ERRORS
 from planbook.envs import Task, validation_faults
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
-from planbook.knowledge import check_ablations, learned_event, learning_path, memory_of
+from planbook.knowledge import check_ablations, learned_event, learning_scope, memory_of
 from planbook.manuals import existing_demonstrations
 from planbook.planner import INVOCATION, METHODS, Body, Ending, EventKind, Memory, fault_of_random, method
 from planbook.runs import (
@@ -26,8 +26,8 @@ from planbook.runs import (
     InputChange,
     Run,
     RunInputs,
+    changed_inputs,
     changed_versions,
-    changes,
     is_run,
     recorded_endings,
     versions,
@@ -52,11 +52,11 @@ def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
     Raises BadArgument if the run plays procedures, but there is no procedure for any of its tasks.
     """
     memory = _initial_memory(config)
-    if config.copies:
+    if config.copies_episodes:
         return
     if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
         _check_procedures(memory, config, tasks)
-    if message := missing_demonstrations(config):
+    if message := missing_demonstrations_warning(config):
         ERRORS.print(message, style="yellow")
 
 
@@ -117,12 +117,13 @@ def _check_method(config: Config) -> None:
         raise BadArgument(f"--stream: {config.title} cannot run a plan while a model writes it; {streaming} can")
 
 
-def missing_demonstrations(config: Config) -> str:
+def missing_demonstrations_warning(config: Config) -> str:
     """Return a sentence that names the missing demonstrations, or "" if none is missing."""
-    strategy, environment = method(config.planner), config.environment.name
-    available = existing_demonstrations(environment, strategy.demonstrations, config.library_folder)
-    needed = strategy.options.model_validate(config.planner_options).wanted_demonstrations(strategy.demonstrations)
-    missing = [name for name in needed if name not in available and name not in strategy.fallback_demonstrations]
+    planning_method, environment = method(config.planner), config.environment.name
+    available = existing_demonstrations(environment, planning_method.demonstrations, config.library_folder)
+    options = planning_method.options.model_validate(config.planner_options)
+    needed = options.wanted_demonstrations(planning_method.demonstrations)
+    missing = [name for name in needed if name not in available and name not in planning_method.fallback_demonstrations]
     if not missing:
         return ""
     names = f" {', '.join(map(repr, missing))}" if available else ""
@@ -132,22 +133,22 @@ def missing_demonstrations(config: Config) -> str:
 
 
 def print_paper_settings(config: Config) -> None:
-    """Print the settings that a run with ``--paper`` has from a paper: those for which the user gave no other value."""
+    """Print the settings that a run with ``--paper`` takes from the paper, because the user gave no others."""
     from planbook.papers.settings import paper_settings
 
     selection, for_build = config.selection, config.learning is not None
     split = selection.split or config.environment.splits[0]
-    theirs = paper_settings(
+    paper = paper_settings(
         config.planner, config.env, split, selection.types, config.planner_options, for_build=for_build
     )
-    ERRORS.print(f"Settings of {theirs.paper} in force: {theirs.in_force(config) or 'none'}")
+    ERRORS.print(f"Settings of {paper.paper} in force: {paper.describe_in_force(config) or 'none'}")
 
 
 # Before a run is resumed or joined
 
 
 def check_config(config: Config, folder: Path) -> Config:
-    """Return the configuration, unchanged, if everything that it names still exists.
+    """Return the configuration unchanged, after checking that everything that it names still exists.
 
     Raises BadRun, UnknownEnvironment or UnknownStrategy if a file, an option, the library, the environment or the
     planning method no longer exists.
@@ -180,7 +181,7 @@ def report_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     """Print what has changed since the run began, and return a note about the changes for the invocation's record.
 
     Raises BadRun if new episodes would be added to episodes that were played with other data, prompts or knowledge, or
-    with another release of planbook. If ``Execution.allow_changed`` is true, other inputs are accepted, now and in
+    with another release of planbook. If ``Execution.allow_changed`` is true, changed inputs are accepted, now and in
     later invocations; another release is never accepted. ``plays_again`` is True if episodes that have ended will be
     played again.
     """
@@ -188,12 +189,12 @@ def report_changes(run: Run, execution: Execution, *, plays_again: bool = False)
         return {}
     _refuse_other_release(run, plays_again)
     current = current_inputs(run.config, [entry.task for entry in run.entries()], execution.prices or run.prices)
-    other_inputs, other_versions = changes(run.initial_inputs, current), changed_versions(run.versions, versions())
-    if other_versions:
-        ERRORS.print(f"This run began with different versions: {_join(other_versions)}.", style="yellow")
-    if other_inputs:
-        ERRORS.print(f"This run began with different inputs: {_join(other_inputs)}.", style="yellow")
-    since_latest = changes(_latest_inputs(run), current)
+    new_inputs, new_versions = changed_inputs(run.initial_inputs, current), changed_versions(run.versions, versions())
+    if new_versions:
+        ERRORS.print(f"This run began with different versions: {_join(new_versions)}.", style="yellow")
+    if new_inputs:
+        ERRORS.print(f"This run began with different inputs: {_join(new_inputs)}.", style="yellow")
+    since_latest = changed_inputs(_latest_inputs(run), current)
     refused = [change for change in since_latest if change.part in DECISIVE]
     if refused and not execution.allow_changed and _would_mix_episodes(run, plays_again):
         raise BadRun(
@@ -201,18 +202,18 @@ def report_changes(run: Run, execution: Execution, *, plays_again: bool = False)
             "would not be comparable. Restore the inputs; or repeat the run and compare the results: "
             f"`planbook rerun {run.folder}`; or continue anyway: `planbook run --resume {run.folder} --allow-changed`"
         )
-    recorded: list[JsonValue] = [str(change) for change in (*other_versions, *other_inputs)]
+    recorded: list[JsonValue] = [str(change) for change in (*new_versions, *new_inputs)]
     must_record = recorded or since_latest  # even if nothing differs from the original inputs any more
     return {"changed": recorded, INPUTS_KEY: current.model_dump(mode="json")} if must_record else {}
 
 
 def report_changes_since_build(library: Path, current: RunInputs) -> None:
-    """Warn if the library is a run, and the environment's code has changed since. Other tasks do not matter."""
+    """Warn if the library is a run, and the environment's code has changed since then. Changed tasks are ignored."""
     if not is_run(library):
         return
     with closing(Run.open(library)) as built:
-        found = changes(_latest_inputs(built), current)
-    data = [change for change in found if change.part == "data" and None not in (change.then, change.now)]
+        changes = changed_inputs(_latest_inputs(built), current)
+    data = [change for change in changes if change.part == "data" and None not in (change.then, change.now)]
     code = [change for change in data if change.name.startswith(("the ", "module"))]
     if code:
         ERRORS.print(f"The environment has changed since {library} was built: {_join(code)}.", style="yellow")
@@ -236,8 +237,8 @@ def _release(version: str) -> list[str]:
     return version.split(".")[:2]
 
 
-def _join(found: list[InputChange]) -> str:
-    return "; ".join(map(str, found))
+def _join(changes: list[InputChange]) -> str:
+    return "; ".join(map(str, changes))
 
 
 def _would_mix_episodes(run: Run, plays_again: bool) -> bool:
@@ -255,7 +256,7 @@ def finished_endings(run: Run) -> dict[int, Ending]:
     endings = recorded_endings(run)
     if not run.config.learning:
         return endings
-    learned = {entry.index for entry in run.entries() if learned_event(run, learning_path(entry)) is not None}
+    learned = {entry.index for entry in run.entries() if learned_event(run, learning_scope(entry)) is not None}
     return {index: ending for index, ending in endings.items() if index in learned}
 
 

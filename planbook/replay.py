@@ -15,7 +15,7 @@ OnComparison = Callable[[Entry, Comparison], None]
 
 
 def replay_run(run: Run, on_comparison: OnComparison, execution: Execution) -> bool:
-    """Play every episode again, in threads, and compare it with its recording. Return False if Ctrl-C stopped this."""
+    """Play every episode again, in threads, and compare it with its recording. Return False after Ctrl-C."""
     endings = recorded_endings(run)
 
     def compare(entry: Entry, worker: EpisodeWorker) -> Comparison:
@@ -25,29 +25,31 @@ def replay_run(run: Run, on_comparison: OnComparison, execution: Execution) -> b
     return play_in_order(run, compare, on_comparison, execution, jobs=jobs, roles=NO_MODELS)
 
 
-def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, then: Ending | None) -> Comparison:
-    """Play an episode again, and compare it with its recording. ``then`` is the recorded ending.
+def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, original: Ending | None) -> Comparison:
+    """Play an episode again, and compare it with its recording. ``original`` is the recorded ending.
 
     The models give their recorded replies, whatever they are asked, and the planner recalls the recorded knowledge.
     """
-    if then is None or not then.outcome.played:
+    if original is None or not original.outcome.played:
         return Comparison(sameness=Sameness.NOT_COMPARED)
     path = last_scope(run, entry)
     recorded, journal = run.journal(path).events, MemoryJournal()
     journal.events |= {key: body for key, body in recorded.items() if key[1] == "recall"}
     model = ReplyRepeater(replies_by_place(path, recorded))
     worker.roles = Roles(lambda role: model, run.config.sampling, guard=worker.guard)
-    now, unknown = None, ""
+    ending, unknown_ending = None, ""
     try:
-        now = play(*worker.play_arguments(entry, path, journal))
+        ending = play(*worker.play_arguments(entry, path, journal))
     except MissingRequirement:
         raise
     except ModelError as error:
-        unknown = f"unknown: {error}"
+        unknown_ending = f"unknown: {error}"
     except EnvsError as error:
-        environment = {"event": "the environment", "expected": "it can play the task", "actual": str(error)}
-        return Comparison(sameness=Sameness.NOT_COMPARED, **environment)
-    if now is None or not now.outcome.played:
+        difference = {"event": "the environment", "expected": "it can play the task", "actual": str(error)}
+        return Comparison(sameness=Sameness.NOT_COMPARED, **difference)
+    if ending is None or not ending.outcome.played:
         worker.drop_environment()
     comparison = first_difference(compared_events(recorded, path), compared_events(journal.events, path))
-    return comparison.with_endings(then, now) if now else comparison.model_copy(update={"now": unknown})
+    if ending is None:
+        return comparison.model_copy(update={"now": unknown_ending})
+    return comparison.with_endings(original, ending)

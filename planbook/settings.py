@@ -1,4 +1,4 @@
-"""The settings that a command or a Python caller gives, and the objects that are made from them.
+"""The settings that a command or a Python caller gives, and the objects made from them.
 
 ``planbook.commands.click_options`` turns the fields of ``Settings`` into command-line options. ``planbook.run``,
 ``planbook.build`` and ``planbook.test`` take the same fields as keyword arguments. The most important object made from
@@ -162,8 +162,6 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             raise BadArgument("--task already determines the seed; leave out --seeds, or select tasks with --types")
         return self
 
-    # Fields that were given
-
     def was_given(self, name: str) -> bool:
         """Return True if a field was given explicitly."""
         return name in self.model_fields_set
@@ -184,8 +182,6 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         options = {name: option_of(name, field) for name, field in type(self).model_fields.items()}
         self.refuse("--resume", {name for name, details in options.items() if details and not details.on_resume})
 
-    # Objects made from the fields
-
     def execution(self) -> "workers.Execution":
         """Return the settings that say how and where episodes are played."""
         return workers.Execution(**{name: getattr(self, name) for name in InvocationSettings.model_fields})
@@ -201,8 +197,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
 
     def environment_options(self, paper: PaperSettings = NO_PAPER) -> BaseModel:
         """Return the environment's options, including defaults. Raises BadArgument if an option is invalid."""
-        actions = {"paper_actions": True} if self.paper_actions else {}
-        return validate(self.environment().Options, {**paper.env_options, **self.env_options, **actions}, "--option")
+        chosen = {**self.env_options, **({"paper_actions": True} if self.paper_actions else {})}
+        return validate(self.environment().Options, {**paper.env_options, **chosen}, "--option")
 
     def with_learned_library(self) -> Self:
         """Return the settings with the shipped learned library, if there is one and no other library was given."""
@@ -310,14 +306,14 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
         planner = self.planner or planner
         environment, paper = self.environment(), self.paper_settings(planner, for_build=for_build)
         options_model = method(planner).options
-        actions = (self.actions, paper.actions, options_model.default_actions, environment.action_limit)
-        first = {"procedures_first": True} if self.procedures_first else {}
-        chosen = {**paper.options, **options, **self.planner_options, **first}
+        limits = (self.actions, paper.actions, options_model.default_actions, environment.action_limit)
+        procedures_first = {"procedures_first": True} if self.procedures_first else {}
+        chosen = {**paper.options, **options, **self.planner_options, **procedures_first}
         if len(self.after) > 1:
             raise BadArgument("--after N,N: only `planbook test` plays a learning curve; give one number")
-        unchanged = {name: getattr(self, name) for name in PlayingSettings.model_fields}
+        values = {name: getattr(self, name) for name in PlayingSettings.model_fields}
         return Config(
-            **unchanged
+            **values
             | {
                 "planner": runs.change_path_in_name(planner, Path.resolve),
                 "planner_options": validate(options_model, chosen, "--planner-option").model_dump(mode="json"),
@@ -329,7 +325,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
                 "without": tuple(sorted({*self.without, *paper.without})),
             },
             selection=self.selection(paper),
-            actions=next(limit for limit in actions if limit is not None),
+            actions=next(limit for limit in limits if limit is not None),
             after=next(iter(self.after), None),
             paper=paper.paper,
             types=self.source_of_types(for_build=for_build),

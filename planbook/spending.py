@@ -10,6 +10,7 @@ from planbook.planner import INVOCATION, Budget, Prices, Reply, Spending, add_co
 from planbook.store import Event
 
 Pricing = Callable[[str, Reply], float | None]
+"""Returns the price of a model's reply in US dollars, or None if it is unknown."""
 FREE_KINDS = ("scripted", "exchange")
 """Kinds of models whose replies cost nothing, unless the price table names the model."""
 SECONDS = "seconds"
@@ -18,11 +19,10 @@ RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 """Matches the recordings at the beginning of a model's name, as in ``recorded:FILE+openai:NAME``."""
 
 
-def prices_from(path: Path | None) -> Pricing:
-    """Return a function that computes the price of a reply in US dollars. It returns None if the model has no price.
+def load_pricing(path: Path | None) -> Pricing:
+    """Return the function that prices replies with the price table in a file, by default the shipped table.
 
-    ``path`` is a file with a price table. If it is None, the shipped table is used. Raises BadPrices if the table
-    cannot be read.
+    Raises BadPrices if the table cannot be read.
     """
     table = Prices.load(path)
 
@@ -80,19 +80,19 @@ class PlayedTime:
         """Count the time up to ``event``. Events must be given in order."""
         body: Any = event.body
         is_boundary = event.kind == INVOCATION  # an invocation or a pause begins or ends
-        begins = is_boundary and "over" not in body
-        if self._last is not None and not begins:
+        is_beginning = is_boundary and "over" not in body
+        if self._last is not None and not is_beginning:
             self.seconds += max(0.0, event.at - self._last)
         if is_boundary:
             self.seconds = body.get(SECONDS, self.seconds)
-        if begins or self._last is not None:
-            # with several threads or machines, the times of successive events may decrease
-            latest = event.at if begins else max(self._last or 0.0, event.at)
-            self._last = None if is_boundary and not begins else latest
+        if is_beginning or self._last is not None:
+            # events of several threads or machines may be out of order
+            latest = event.at if is_beginning else max(self._last or 0.0, event.at)
+            self._last = None if is_boundary and not is_beginning else latest
 
 
 def spent_so_far(events: Iterable[Event], price: Pricing) -> Spending:
-    """Return the spending according to these events, including the seconds during which the run was played."""
+    """Return the spending that these events record, including the seconds during which the run was played."""
     spent, played = Spending(), PlayedTime()
     for event in events:
         played.take(event)

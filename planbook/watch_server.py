@@ -31,7 +31,7 @@ from planbook.results.rows import Result
 from planbook.runs import PAUSED, Run
 from planbook.store import Event, Store
 from planbook.terminal import describe_spending
-from planbook.wording import describe, first_line
+from planbook.wording import describe_event, first_line
 from planbook.workers import Request as ControlRequest, send_request
 
 ACTIVITY = ("act", "ask", "cell", "heard")
@@ -45,7 +45,7 @@ ACCEPTED_REQUESTS: dict[RunState, tuple[ControlRequest, ...]] = {
 }
 """Maps states of a run to the requests that it accepts. In all other states, it accepts none."""
 PENDING: dict[str, RunState] = {"pause": "pausing", "stop": "stopping", "finish calls": "stopping"}
-"""Maps a request to the state of the run until it acts on the request."""
+"""Maps each request to the state of the run until the run acts on the request."""
 ANCHOR = "run-0"
 MAX_OPEN, MAX_CHARS = 8, 160
 """Limits for the top of the page: at most MAX_OPEN open episodes, each described by at most MAX_CHARS characters."""
@@ -55,7 +55,7 @@ class FollowedRun:
     """A run that another process plays, as the page shows it.
 
     ``version`` is a number that grows with every change. ``changed`` maps the index of each changed episode to the
-    version of its last change. ``page``, ``document``, ``news`` and ``ask`` read new events first; any thread
+    version of its last change. ``page``, ``document``, ``update_since`` and ``send`` read new events first; any thread
     may call them.
     """
 
@@ -66,7 +66,7 @@ class FollowedRun:
         self.changed: dict[int, int] = {}
         self.is_running = self._paused = False
         self._pending_request = ""
-        """The last request, or "" if the run has acted on it."""
+        """The latest request, or "" if the run has acted on it."""
         self._last_activity: dict[int, Event] = {}
         """Maps the index of each open episode to its last event of a kind in ACTIVITY."""
         self._row = 0
@@ -81,7 +81,7 @@ class FollowedRun:
             before = self.is_running, self._row
             try:
                 self.is_running = self.run.is_running
-                for row, event in self.run.store.events_since(self._row):
+                for row, event in self.run.store.events_after(self._row):
                     self._row = row
                     self._take(event)
             finally:  # even if the store fails, since some events may have been read before
@@ -102,12 +102,12 @@ class FollowedRun:
     def page(self) -> str:
         """Return the whole page."""
         with self._lock:
-            news = self.news(0)
+            update = self.update_since(0)
             run_view = view(0, self.results, live=self.is_running)
-        for line in run_view["rows"]:
-            line["document"] = line["n"]
-        live = news | {"sections": None, "rows": []}
-        return "".join(page_pieces([run_view], news["title"], live=live))
+        for row_view in run_view["rows"]:
+            row_view["document"] = row_view["n"]
+        live = update | {"sections": None, "rows": []}
+        return "".join(page_pieces([run_view], update["title"], live=live))
 
     def document(self, index: int) -> Any:
         """Return a JSON document that describes everything in an episode, or None if there is no such episode."""
@@ -116,25 +116,25 @@ class FollowedRun:
             episode = self.results.episodes.get(index)
             return None if episode is None else episode_document(self.results, episode)
 
-    def news(self, since: int) -> dict[str, Any]:
-        """Return an update for a page that shows version ``since`` of the run. It states the current version."""
+    def update_since(self, version: int) -> dict[str, Any]:
+        """Return an update for a page that shows this version of the run. The update states the current version."""
         with self._lock:
             self.catch_up()
             state, open_rows = self._state(), [row for row in self.results.episodes.values() if row.is_open]
-            news: dict[str, Any] = {
+            update: dict[str, Any] = {
                 "version": self.version,
                 "state": state | {"now": [self._open_episode(row) for row in open_rows[:MAX_OPEN]]},
                 "title": f"{state['ended']}/{state['total']} {state['doing']} · {self.results.name}",
                 "can": ACCEPTED_REQUESTS.get(state["doing"], ()),
                 "under_way": [f"{ANCHOR}-{row.index}" for row in open_rows] if self.is_running else [],
             }
-            if self.version > since:
-                changed = (self.results.episodes[index] for index, version in self.changed.items() if version > since)
-                news["sections"] = sections(self.results, ANCHOR, live=self.is_running)
-                news["rows"] = [row(self.results, episode, ANCHOR, live=self.is_running) for episode in changed]
-            return escape_json(news)  # type: ignore[no-any-return]
+            if self.version > version:
+                changed = (self.results.episodes[index] for index, at in self.changed.items() if at > version)
+                update["sections"] = sections(self.results, ANCHOR, live=self.is_running)
+                update["rows"] = [row(self.results, episode, ANCHOR, live=self.is_running) for episode in changed]
+            return escape_json(update)  # type: ignore[no-any-return]
 
-    def ask(self, request: ControlRequest) -> None:
+    def send(self, request: ControlRequest) -> None:
         """Send a request to the process that plays the run. Do nothing if the run's state does not accept the request.
 
         Raises BadRun if the store cannot be read or written.
@@ -165,16 +165,16 @@ class FollowedRun:
     def _open_episode(self, episode: Result) -> dict[str, str]:
         task = {"id": f"{ANCHOR}-{episode.index}", "task": episode.entry.task.id, "goal": episode.task.goal}
         activity = self._last_activity.get(episode.index)
-        detail = _described(activity) if activity else ""
+        detail = _describe_activity(activity) if activity else ""
         return task | {"detail": detail if self.is_running else "interrupted; resuming the run continues it"}
 
 
-def _described(activity: Event) -> str:
+def _describe_activity(activity: Event) -> str:
     body: Any = activity.body
     if activity.kind == "ask":
         return f"{body['role']} replied to {body['template']}"
     if activity.kind != "heard":
-        return first_line(describe(activity.kind, body).strip())[:MAX_CHARS]
+        return first_line(describe_event(activity.kind, body).strip())[:MAX_CHARS]
     lines = [line for line in body["text"].splitlines() if line.strip()]
     return f"writing: {lines[-1] if lines else ''}"[:MAX_CHARS]
 
@@ -213,7 +213,7 @@ def application(run: FollowedRun) -> ASGIApp:
         name = request.path_params["name"]
         if name not in get_args(ControlRequest):
             return PlainTextResponse("There is no such request.\n", 404)
-        run.ask(name)
+        run.send(name)
         return PlainTextResponse("asked\n")
 
     def refuse(request: Request, error: Exception) -> Response:
@@ -221,7 +221,7 @@ def application(run: FollowedRun) -> ASGIApp:
 
     def news(request: Request) -> Response:
         since = request.query_params.get("since", "")
-        return JSONResponse(run.news(int(since) if since.isdecimal() else 0))
+        return JSONResponse(run.update_since(int(since) if since.isdecimal() else 0))
 
     routes = [
         Route("/", page),

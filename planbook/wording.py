@@ -1,4 +1,4 @@
-"""Turn counts, numbers, money, times, outcomes and events into text for all output, and escape control characters."""
+"""Format counts, numbers, money, times, outcomes and events as text, and escape control characters."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -26,10 +26,10 @@ def tally(counts: Mapping[str, int]) -> str:
 
 
 def listed(names: Iterable[str], limit: int) -> str:
-    """Return the first ``limit`` names, and the number of the other names: "a, b and 3 more"."""
+    """Return the first ``limit`` names, and the number of names left out: "a, b and 3 more"."""
     all_names = list(names)
-    more = len(all_names) - limit
-    return f"{', '.join(all_names[:limit])}{f' and {more} more' if more > 0 else ''}"
+    left_out = len(all_names) - limit
+    return f"{', '.join(all_names[:limit])}{f' and {left_out} more' if left_out > 0 else ''}"
 
 
 def fixed(figure: float | None, digits: int) -> str:
@@ -95,15 +95,15 @@ def in_words(cause: str) -> str:
     return IN_WORDS.get(cause, cause.replace("_", " "))
 
 
-def outcome_of(ending: Ending) -> str:
+def outcome_text(ending: Ending) -> str:
     """Return the outcome in a few words. A task that was not judged or was skipped is not called "failed"."""
     return {NOT_JUDGED: UNJUDGED, TYPE_SOLVED: "skipped"}.get(ending.cause) or in_words(ending.outcome.value)
 
 
-def cause_of(ending: Ending) -> str:
+def cause_text(ending: Ending) -> str:
     """Return the cause of an ending in words, or "" if the task was solved or the outcome already says the same."""
     cause = in_words(ending.cause)
-    return "" if cause == outcome_of(ending) else cause
+    return "" if cause == outcome_text(ending) else cause
 
 
 def first_line(message: str) -> str:
@@ -111,47 +111,52 @@ def first_line(message: str) -> str:
     return message.partition("\n")[0]
 
 
-def reason_of(ending: Ending) -> str:
+def reason_text(ending: Ending) -> str:
     """Return the reason for a failure (its message or else its cause) in parentheses, or "" if there is no cause."""
-    reason = first_line(ending.message) or cause_of(ending)
+    reason = first_line(ending.message) or cause_text(ending)
     return f" ({reason})" if ending.cause and reason else ""
 
 
-def score_of(ending: Ending) -> str:
+def score_text(ending: Ending) -> str:
     """Return a score between 0 and 1 with a comma before it, as in ", score 0.5". Return "" for the scores 0 and 1."""
     score = ending.verdict.score
     return f", score {score:.2g}" if 0 < score < 1 else ""
 
 
-def describe(kind: str, body: Any) -> str:
-    """Describe an event in words. If ``DESCRIBED`` lacks its kind, return the body as text."""
+def describe_event(kind: str, body: Any) -> str:
+    """Describe an event in words. If ``DESCRIBE_BY_KIND`` lacks its kind, return the body as text."""
     if body is None:
         return "nothing (there is no such event)"
-    return DESCRIBED[kind](body) if kind in DESCRIBED else str(body)
+    return DESCRIBE_BY_KIND[kind](body) if kind in DESCRIBE_BY_KIND else str(body)
 
 
-def _task(body: Any) -> str:
+def _describe_task(body: Any) -> str:
     return f"{body['task']['id']}: {body['task']['goal']}\n{body['observation']['text']}"
 
 
-def _act(body: Any) -> str:
+def _describe_action(body: Any) -> str:
     step = Step.model_validate(body)
     return f"  line {step.line}: {format_call(step.action)} -> {step.observation.text}"
 
 
-def _cell(body: Any) -> str:
+def _describe_cell(body: Any) -> str:
     cell = Cell.model_validate(body)
     faults = "".join(f"\n  {fault}" for fault in cell.feedback.faults)
     return f"{cell.source}: {cell.feedback.kind}{faults}"
 
 
-def _outcome(body: Any) -> str:
+def _describe_outcome(body: Any) -> str:
     ending = Ending.model_validate(body)
-    after = f"after {counted(ending.actions, 'action')}{score_of(ending)}"
+    after = f"after {counted(ending.actions, 'action')}{score_text(ending)}"
     if ending.cause == NOT_JUDGED:
-        return f"{outcome_of(ending)}; {ending.message} ({after})"
-    return f"{outcome_of(ending)}{reason_of(ending)} {after}"
+        return f"{outcome_text(ending)}; {ending.message} ({after})"
+    return f"{outcome_text(ending)}{reason_text(ending)} {after}"
 
 
-DESCRIBED: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}
-"""Maps kinds of events to functions that describe the body of such an event in words."""
+DESCRIBE_BY_KIND: Mapping[str, Callable[[Any], str]] = {
+    "task": _describe_task,
+    "act": _describe_action,
+    "cell": _describe_cell,
+    "outcome": _describe_outcome,
+}
+"""Maps kinds of events to functions that describe the bodies of these events in words."""

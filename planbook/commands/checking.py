@@ -55,18 +55,18 @@ def check_env(env: str, settings: Settings) -> CommandResult:
     settings = settings.model_copy(update={"env": env})
     try:
         with ERRORS.status(f"Playing random actions in {env}"):  # shown only on a terminal
-            checked = check_environment(settings.environment(), settings.environment_options())
+            report = check_environment(settings.environment(), settings.environment_options())
     except (BadSelection, UnknownEnvironment) as error:  # BadSelection lists the faults of a task file, one per line
-        checked = CheckReport(tuple(str(error).splitlines()), {}, 0, 0, 0)
-    out, mistakes = console(), checked.mistakes
-    lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in checked.unchecked.items())]
+        report = CheckReport(tuple(str(error).splitlines()), {}, 0, 0, 0)
+    out, mistakes = console(), report.mistakes
+    lines = [*mistakes, *(f"not checked: split {split}: {reason}" for split, reason in report.unchecked.items())]
     total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
-    tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
-    if checked.actions and not checked.accepted and not mistakes:
+    tried = f"{counted(report.actions, 'action')} on {counted(report.tasks, 'task')}"
+    if report.actions and not report.accepted and not mistakes:
         tried += ". All were refused, so no effects were checked: write examples with arguments that are accepted"
     for line in (*lines, f"{env}: {total}; tried: {tried}"):
         out.print(line)
-    return errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}
+    return errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **report._asdict()}
 
 
 @click.command("check", cls=Command)
@@ -81,9 +81,9 @@ def check_command(plan: Path, settings: Settings) -> CommandResult:
 
     The code that you name with --env is imported, and so are the Python judges of its task file if --task is given.
     """
-    faults = [*check_plan(plan, settings), *unknown_types(plan, settings)]
-    runs = [] if faults else list(dry_runs(plan, settings))
-    return print_check(plan, faults, runs)
+    faults = [*check_plan(plan, settings), *unknown_type_faults(plan, settings)]
+    reports = [] if faults else list(dry_runs(plan, settings))
+    return print_check(plan, faults, reports)
 
 
 @click.command("exec", cls=Command)
@@ -100,16 +100,17 @@ def execute(plan: Path, settings: Settings, strict: bool) -> CommandResult:
         return print_check(plan, faults)
     one_at_a_time = settings.jobs == 1 and settings.executor == "threads"
     options = plan_code(plan, settings).model_dump(mode="json")
-    code, summary = play_settings(settings, "code", options, watch=EventPrinter(console()) if one_at_a_time else None)
+    printer = EventPrinter(console()) if one_at_a_time else None
+    code, summary = play_settings(settings, "code", options, on_event=printer)
     if strict and summary.solved < summary.tasks:
         code = code or errors.BROKEN
     return code, summary
 
 
 def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
-    """Yield each selected task with the result of a dry run, which examines the plan's calls without taking actions.
+    """Yield each selected task with the report of a dry run, which examines the plan's calls without taking actions.
 
-    The result is None if the environment declares no preconditions of its actions.
+    The report is None if the environment declares no preconditions of its actions.
     """
     environment, options = settings.environment(), settings.environment_options()
     for task in environment.select(Selection(ids=settings.tasks), options) if settings.tasks else ():
@@ -156,7 +157,7 @@ def plan_code(plan: Path, settings: Settings) -> GivenCode:
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
-    """Return a file's procedures: one if it defines ``solve``, all if it is a module of procedures, or else none."""
+    """Return the procedures in a file: one if it defines ``solve``, all of a module of procedures, or else none."""
     text = read_plan(plan)
     if is_procedure(text):
         return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
@@ -195,7 +196,7 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
     return faults
 
 
-def unknown_types(plan: Path, settings: Settings) -> Iterator[Fault]:
+def unknown_type_faults(plan: Path, settings: Settings) -> Iterator[Fault]:
     """Yield a fault for each procedure with a task type that the environment does not have.
 
     Every type is accepted if the environment has no types, or if the library has types that planbook itself found.
@@ -206,41 +207,42 @@ def unknown_types(plan: Path, settings: Settings) -> Iterator[Fault]:
     for kind in (procedure.type for procedure in procedures_in(plan)):
         if kind not in types:
             headers = (line.replace(":", " ").split()[:2] for line in lines)
-            at = next((number for number, header in enumerate(headers, 1) if header == ["type", kind]), None)
+            type_line = next((number for number, header in enumerate(headers, 1) if header == ["type", kind]), None)
             message = f"{settings.env} has no task type {kind}{did_you_mean(kind, types, 'it has')}"
-            yield Fault(FaultKind.CHECK, "unknown-type", message, at)
+            yield Fault(FaultKind.CHECK, "unknown-type", message, type_line)
 
 
 def _move_to_file_line(fault: Fault, code: str, text: str) -> Fault:
-    """Return a fault of a procedure with its line number in the whole file, instead of in the procedure's code."""
+    """Return a procedure's fault with its line number in the file instead of in the procedure's code."""
     line = fault.line or 1
     blocks = SequenceMatcher(None, code.splitlines(), text.splitlines(), autojunk=False).get_matching_blocks()
     lines = (line - block.a + block.b for block in blocks if block.a < line <= block.a + block.size)
     return dataclasses.replace(fault, line=next(lines, fault.line))
 
 
-def print_check(plan: Path, faults: list[Fault], runs: Sequence[tuple[Task, DryRun | None]] = ()) -> CommandResult:
-    """Print the result of each dry run, then every distinct fault. Return the exit code and the JSON output."""
+def print_check(plan: Path, faults: list[Fault], reports: Sequence[tuple[Task, DryRun | None]] = ()) -> CommandResult:
+    """Print the report of each dry run, then every distinct fault. Return the exit code and the JSON output."""
     out = console()
-    for task, run in runs:
-        out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}")
-    found = dict.fromkeys([*faults, *(fault for _, run in runs if run for fault in run.faults)])
-    for fault in found:
+    for task, report in reports:
+        out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, report)}")
+    distinct = dict.fromkeys([*faults, *(fault for _, report in reports if report for fault in report.faults)])
+    for fault in distinct:
         message = str(fault).removeprefix(f"line {fault.line}: ")
         out.print(f"{plan}:{fault.line or 1}: {message}")
-    out.print(f"{plan}: {counted(len(found), 'fault') if found else 'no faults'}")
-    result: dict[str, Any] = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in found]}
-    if runs:
+    out.print(f"{plan}: {counted(len(distinct), 'fault') if distinct else 'no faults'}")
+    result: dict[str, Any] = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in distinct]}
+    if reports:
         result["dry_runs"] = [
-            {"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs
+            {"task": task.id, **(dataclasses.asdict(report) if report else {"declared": False})}
+            for task, report in reports
         ]
-    return errors.BAD_INPUT if found else errors.OK, result
+    return errors.BAD_INPUT if distinct else errors.OK, result
 
 
-def _describe_dry_run(task: Task, run: DryRun | None) -> str:
-    if run is None:
+def _describe_dry_run(task: Task, report: DryRun | None) -> str:
+    if report is None:
         return f"{task.env} declares no preconditions of its actions"
-    failing = len({(fault.line, fault.column) for fault in run.faults})
-    if not run.followed:
+    failing = len({(fault.line, fault.column) for fault in report.faults})
+    if not report.followed:
         return "the plan has too many paths, or code that a dry run cannot follow; no call was examined"
-    return f"{run.calls} of {run.calls + run.unfollowed} calls followed, {counted(failing, 'certain failure')}"
+    return f"{report.calls} of {report.calls + report.unfollowed} calls followed, {counted(failing, 'certain failure')}"

@@ -1,7 +1,7 @@
 """Build click options from the fields of ``Settings``.
 
-The libraries pydantic-settings and cyclopts were considered. Neither supports options of the form NAME=VALUE that may
-be repeated, so either of them would need more code than this module.
+The libraries pydantic-settings and cyclopts were considered. Neither supports repeatable NAME=VALUE options, so either
+would need more code than this module.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ import click
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from planbook.console import ending_in_json, print_json
+from planbook.console import json_output, print_json
 from planbook.options import Option, option_of
 from planbook.settings import Settings
 
@@ -29,22 +29,22 @@ SELECTION = ("Environment", "Tasks", "Episodes")
 PLAYING = (*SELECTION, "Library", "Planning", "Models", "Spending", "Running")
 """Option groups of the commands that play tasks."""
 
-Body = Callable[..., Any]
+CommandFunction = Callable[..., Any]
 CommandResult = tuple[int, BaseModel | Mapping[str, Any]]
 """The exit code of a command, and the result that ``--json`` prints."""
 
 
-def JSON(body: Callable[..., CommandResult]) -> Body:  # noqa: N802 - named like PRICES and TABLE
-    """Decorator that adds ``--json`` to a command. The command's function returns an exit code and a result.
+def JSON(function: Callable[..., CommandResult]) -> CommandFunction:  # noqa: N802 - named like PRICES and TABLE
+    """Add ``--json`` to a command whose function returns an exit code and a result.
 
     With ``--json``, the result is printed to standard output when the function has returned.
     """
 
     @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, on the last line.")
-    @wraps(body)
+    @wraps(function)
     def run(as_json: bool, **values: Any) -> int:
-        with ending_in_json() if as_json else nullcontext():
-            code, result = body(**values)
+        with json_output() if as_json else nullcontext():
+            code, result = function(**values)
         if as_json:
             print_json(result)
         return code
@@ -67,19 +67,19 @@ def _heading(option: click.Option) -> str:
 
 
 class Command(click.Command):
-    """A command whose help lists options under headings: first the command's own options, last those about output."""
+    """A command whose help lists options under headings: its own options first, and those about output last."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each heading."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         options.sort(key=lambda option: {"Options": 0, "Output": 2}.get(_heading(option), 1))
-        for title, group in groupby(options, _heading):
-            with formatter.section(title):
+        for heading, group in groupby(options, _heading):
+            with formatter.section(heading):
                 formatter.write_dl([record for option in group if (record := option.get_help_record(ctx))])
 
 
-def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
-    """Return a decorator that adds the options with these names to a command. A name is a group, or a single field.
+def options(*names: str, planner: str = "") -> Callable[[CommandFunction], CommandFunction]:
+    """Return a decorator that adds options to a command. Each name is a group of options, or a single field.
 
     The command's function is called with ``settings``, which contains only the options that the user gave. The help
     shows ``planner`` as the default of ``--planner``.
@@ -91,15 +91,15 @@ def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
         if (option := option_of(field_name, field)) and name in (option.group, field_name)
     ]
 
-    def add(body: Body) -> Body:
-        @wraps(body)
+    def add(function: CommandFunction) -> CommandFunction:
+        @wraps(function)
         def call_with_settings(**values: Any) -> Any:
             source, default = click.get_current_context().get_parameter_source, click.core.ParameterSource.DEFAULT
             chosen = {name: values.pop(name) for name, _, _ in fields}
             explicit = {name: value for name, value in chosen.items() if source(name) is not default}
-            return body(settings=Settings.of(**explicit), **values)
+            return function(settings=Settings.of(**explicit), **values)
 
-        command: Body = call_with_settings
+        command: CommandFunction = call_with_settings
         for name, field, option in reversed(fields):
             command = _option(name, field, option, planner)(command)
         return command
@@ -107,7 +107,7 @@ def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
     return add
 
 
-def _option(name: str, field: FieldInfo, details: Option, planner: str) -> Callable[[Body], Body]:
+def _option(name: str, field: FieldInfo, details: Option, planner: str) -> Callable[[CommandFunction], CommandFunction]:
     attributes: dict[str, Any] = {"group": details.group, "help": field.description}
     if field.annotation is bool:
         attributes |= {"is_flag": True, "flag_value": not field.default}
@@ -115,8 +115,8 @@ def _option(name: str, field: FieldInfo, details: Option, planner: str) -> Calla
         attributes |= {"multiple": True, "metavar": details.metavar}
     else:
         default = planner if name == "planner" and planner else field.default
-        stated = "default" in str(field.description)  # the help text already states the default
-        shown = str(default) if isinstance(default, int | str) and default != "" and not stated else None
+        is_stated = "default" in str(field.description)  # the help text already states the default
+        shown = str(default) if isinstance(default, int | str) and default != "" and not is_stated else None
         attributes |= {"metavar": details.metavar or _metavar(field), "default": shown}
     return click.option(*filter(None, (details.short, details.flag, name)), cls=SettingOption, **attributes)
 

@@ -12,13 +12,13 @@ from planbook.console import console
 from planbook.envs import load_environment
 from planbook.runs import RUNS
 
-PROCEDURES = "1. Stored procedures run in the sandbox, without a language model."
-HOUSEHOLD = "run --env alfworld --split generated:60 --seeds 0-9 --out {out}/alfworld"
-WEB_PAGES = (
+PROCEDURES_TITLE = "1. Stored procedures run in the sandbox, without a language model."
+HOUSEHOLD_RUN = "run --env alfworld --split generated:60 --seeds 0-9 --out {out}/alfworld"
+WEB_RUN = (
     "run --env miniwob --seeds 1-2 --out {out}/miniwob --types "
     "click-checkboxes,click-tab-2,email-inbox,enter-date,login-user-popup,search-engine,use-autocomplete"
 )
-PLANNERS = (
+PLANNERS_TITLE = (
     "2. ADaPT breaks down a household task, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks ahead; the "
     "model's replies are recorded, a few of them before their prompts were reworded."
 )
@@ -31,17 +31,17 @@ PLANNER_RUNS = (
     "run --env alfworld --split generated:1 --seeds 9 --planner devils-advocate "
     "--model recorded:devils-advocate-alfworld --out {out}/devils-advocate",
 )
-"""These commands, and the first of ``LEARNING``, have the options with which the shipped replies were recorded (by
-tools/record.sh). With other options, the prompts would differ, and no recorded reply would fit."""
-LEARN = "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording."
-LEARNING = (
+"""These commands, and the first of ``LEARNING_COMMANDS``, have the options with which tools/record.sh recorded the
+shipped replies. With other options, the prompts would differ, and no recorded reply would fit."""
+LEARNING_TITLE = "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording."
+LEARNING_COMMANDS = (
     "build --env alfworld --split generated --start put --tasks-per-type 1 --verify generated:10 "
     "--model recorded:alfworld-generated --out {out}/build",
     "formulate {out}/build",
     "test --env alfworld --split generated:60 --seeds 1000-1009 --library {out}/build --out {out}/test",
     "report {out}/build",
 )
-NEXT = """Next:
+NEXT_STEPS = """Next:
   planbook show {out}/test 0                the first of these episodes, step by step
   planbook exec {plan} --env alfworld --split generated:1 --types {kind}
   planbook run --env minecraft --planner deps --model openai:NAME     with your own model and its OPENAI_API_KEY
@@ -55,13 +55,13 @@ def demo(out: Path | None) -> int:
     screen = console()
     out = out or RUNS / f"{datetime.now():%Y%m%d-%H%M%S}-demo"
     missing = [requirement for requirement in load_environment("miniwob").requirements() if not requirement.found]
-    web_pages = () if missing else (WEB_PAGES,)
-    codes = [_call(PROCEDURES, (HOUSEHOLD, *web_pages), out)]
+    web_run = () if missing else (WEB_RUN,)
+    codes = [_call(PROCEDURES_TITLE, (HOUSEHOLD_RUN, *web_run), out)]
     if missing:
         screen.print(f"MiniWoB++ is left out: {missing[0].name} is missing. To add it: {missing[0].remedy}\n")
-    codes += [_call(PLANNERS, PLANNER_RUNS, out), _call(LEARN, LEARNING, out)]
+    codes += [_call(PLANNERS_TITLE, PLANNER_RUNS, out), _call(LEARNING_TITLE, LEARNING_COMMANDS, out)]
     if plan := min((out / "build" / "learnt").rglob("procedures/*.py"), default=None):
-        screen.print(NEXT.format(out=out, plan=plan, kind=plan.stem))
+        screen.print(NEXT_STEPS.format(out=out, plan=plan, kind=plan.stem))
     return max(codes)
 
 

@@ -13,7 +13,7 @@ from planbook import errors
 from planbook.commands.click_options import EXISTING_FILE, JSON, RUN_FOLDER, Command, CommandResult, options
 from planbook.commands.playing import play
 from planbook.config import Config, split_names
-from planbook.console import ERRORS, console, ends_in_json, quiet
+from planbook.console import ERRORS, console, is_json_output, quiet
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.sandbox import Sandbox
@@ -148,7 +148,7 @@ def _describe_skill(skill: "VerifiedSkill") -> str:
 
 
 def file_format(requested: str | None, out: Path) -> str:
-    """Return the requested format or, if none was requested, the default format for the file's extension.
+    """Return the requested format or, if there is none, the default format for the file's extension.
 
     Raises BadArgument if the requested format does not fit the extension, or if none was requested and the extension is
     unknown.
@@ -168,21 +168,21 @@ def file_format(requested: str | None, out: Path) -> str:
 
 
 def _describe_export(exported: "ExportResult") -> str:
-    """Describe in one line how many episodes were written, and how many without their events, and why."""
+    """Describe in one line how many episodes were written, how many of them without their events, and why."""
     task_only = tally(exported.task_only)
     location = "" if exported.out == "-" else f" in {exported.out}"
-    lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
-    partial = ""
+    source = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
+    omitted = ""
     if task_only:
-        partial = f"; {task_only} omitted" if exported.form == "chat" else f"; only the task and ending of {task_only}"
-    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){partial}."
+        omitted = f"; {task_only} omitted" if exported.form == "chat" else f"; only the task and ending of {task_only}"
+    return f"{source}{counted(exported.episodes, 'episode')}{location} ({exported.form}){omitted}."
 
 
 def _print_schema() -> CommandResult:
     from planbook.planner import Trajectory
 
     schema = Trajectory.model_json_schema(mode="serialization")
-    if not ends_in_json():
+    if not is_json_output():
         click.echo(json.dumps(schema, indent=2))
     return errors.OK, schema
 
@@ -193,16 +193,13 @@ def _check_options(runs: tuple[Path, ...], form: str, out: Path, roles: str) -> 
         raise BadArgument("name a run to export, or print the schema with --schema")
     if roles and form != "chat":
         raise BadArgument("--roles is only for conversations; add --format chat")
-    if str(out) == "-" and (ends_in_json() or form == "parquet"):
+    if str(out) == "-" and (is_json_output() or form == "parquet"):
         reason = "Parquet is not text" if form == "parquet" else "--json prints its result to standard output"
         raise BadArgument(f"{reason}; name a file with --out")
 
 
-# Serving an environment to MCP clients
-
-
 DEFAULT_ACTIONS = 10_000
-"""Default of ``--actions``: the maximum number of actions in a task, counted over all plans that run in this task."""
+"""Default of ``--actions``: the maximum number of actions in a task, over all of its plans."""
 SESSION_TASK = "session"
 """Id and type of the only task of an environment without tasks. The client decides what to do in it."""
 
@@ -235,7 +232,7 @@ def mcp(settings: Settings) -> int:
 
 
 def _tasks_to_serve(config: Config) -> Sequence[Task]:
-    """Return the selected tasks. If the environment consists of tools and has no tasks, return one with an open goal.
+    """Return the selected tasks. For tools without tasks, return one task, whose goal the client decides.
 
     Raises BadSelection if no task has the selected ids or types.
     """

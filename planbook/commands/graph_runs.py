@@ -42,14 +42,14 @@ from planbook.workers import Switches, in_threads, roles_of
 
 PRINTED_CHARS = 1_500
 """Maximum number of characters of an answer that are printed. The run's store contains the whole answer."""
-EPISODE = "task/0"
+EPISODE_SCOPE = "task/0"
 """The scope of the run's only episode."""
 
 
 def run_graph(
     file: GraphFile, config: Config, invocation: InvocationSettings, out: Path | None, passes: int, max_concurrent: int
 ) -> tuple[int, dict[str, Any]]:
-    """Run the passes in the folder ``out``; if it already holds this run, resume it. Return the exit code and result.
+    """Run the passes in the folder ``out``, or resume the run in it. Return the exit code and the result.
 
     The option ``given`` of the planner in ``config`` maps paths in the graph's database to the user's values. The
     configuration does not contain the number of passes, which may change on resume.
@@ -76,7 +76,7 @@ class _GraphPasses:
         self.switches = Switches()
         self.result: dict[str, Any] = {"graph": file.name, "passes": 0, "answer": None, "answers": {}, "skipped": []}
         self.database: GraphDatabase = file.new_database()
-        self._begun: dict[str, dict[str, Any]] = {}
+        self._open_nodes: dict[str, dict[str, Any]] = {}
 
     def run_all(self) -> tuple[int, dict[str, Any]]:
         """Run all passes, print a summary, and return the exit code and the result.
@@ -103,56 +103,61 @@ class _GraphPasses:
 
     def _run_in_thread(self) -> tuple[int, str, str]:
         """Run the passes. Return the exit code, the reason why they stopped early (or ""), and how to continue them."""
-        how = f"with the same command and --out {self.run.folder}"
+        same_command = f"with the same command and --out {self.run.folder}"
         try:
             finished = in_threads(1, self._run_passes, self.switches.stop)
         except BudgetEnded as ended:
-            return errors.OUT_OF_BUDGET, f"Stopped: {ended}", f"Continue {how} --budget {ended.larger}"
+            return errors.OUT_OF_BUDGET, f"Stopped: {ended}", f"Continue {same_command} --budget {ended.larger}"
         except UnusableReply as unusable:
-            return errors.BROKEN, f"A pass failed: {unusable}", f"Ask that node again {how}"
+            return errors.BROKEN, f"A pass failed: {unusable}", f"Ask that node again {same_command}"
         except JournalMismatch as mismatch:
             raise BadRun(
                 f"{self.run.folder} cannot be continued: {mismatch.scope} differs; a hook has changed, or is not "
                 "deterministic. Name another folder"
             ) from mismatch
         except ModelError as error:
-            raise type(error)(f"{error}. Once this is solved, resume {how}") from error
-        return (errors.OK, "", "") if finished else (errors.INTERRUPTED, "Stopped", f"Continue {how}")
+            raise type(error)(f"{error}. Once this is solved, resume {same_command}") from error
+        return (errors.OK, "", "") if finished else (errors.INTERRUPTED, "Stopped", f"Continue {same_command}")
 
     def _run_passes(self, notify: Callable[[], None]) -> None:
-        journal = self.run.journal(EPISODE, self._print)
+        journal = self.run.journal(EPISODE_SCOPE, self._print)
         roles = roles_of(self.run, self.switches)
-        given: Any = self.run.config.planner_options["given"]
-        for path, value in given.items():
+        user_values: Any = self.run.config.planner_options["given"]
+        for path, value in user_values.items():
             self.database.set(path, value)
         graph = Graph(*self.file.nodes.values())
-        recorded = spans_in(self.run.store.events(EPISODE))
-        self._begun = {span.title: dict(span.data) for span in recorded if span.end is None}
+        recorded = spans_in(self.run.store.events(EPISODE_SCOPE))
+        self._open_nodes = {span.title: dict(span.data) for span in recorded if span.end is None}
         if answered := sum(span.end is not None for span in recorded):
             ERRORS.print(f"{counted(answered, 'node')} had already been answered.", style="dim")
-        scope = Scope(journal, EPISODE, roles).child("round")
+        scope = Scope(journal, EPISODE_SCOPE, roles).child("round")
         scope.record("task", task=self.task.model_dump(mode="json"), observation={"text": ""})
         for number in range(self.passes):
-            self._pass(number, scope.child("pass"), graph)
+            self._run_one_pass(number, scope.child("pass"), graph)
         solved = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0))
-        Scope(journal, EPISODE).get_or_record("outcome", lambda: solved.model_dump(mode="json"))
+        Scope(journal, EPISODE_SCOPE).get_or_record("outcome", lambda: solved.model_dump(mode="json"))
 
-    def _pass(self, number: int, scope: Scope, graph: Graph) -> None:
+    def _run_one_pass(self, number: int, scope: Scope, graph: Graph) -> None:
         limit, hooks = self.max_concurrent, self.file.hooks
-        done = run_pass(
+        completed = run_pass(
             graph, self.database, scope, number=number, hooks=hooks, max_concurrent=limit, retry_failed=True
         )
-        answer = done.answers[self.file.code] if self.file.code else done.last_answer
-        self.result |= {"passes": number + 1, "answer": answer, "answers": done.answers, "skipped": list(done.skipped)}
+        answer = completed.answers[self.file.code] if self.file.code else completed.last_answer
+        self.result |= {
+            "passes": number + 1,
+            "answer": answer,
+            "answers": completed.answers,
+            "skipped": list(completed.skipped),
+        }
 
     def _print(self, kind: EventKind, body: Body) -> None:
-        """Print a node once it is answered. Until then, keep the data that was recorded when the node began."""
+        """Print a node once it is answered. Until then, keep the data that was recorded at its beginning."""
         if kind != "span":
             return
         span: Any = body
-        self._begun[span["title"]] = node = {**self._begun.get(span["title"], {}), **span["data"]}
+        self._open_nodes[span["title"]] = node = {**self._open_nodes.get(span["title"], {}), **span["data"]}
         if span["at"] in (SPAN_MOMENT, SPAN_END):
-            ERRORS.print(_node_line(self._begun.pop(node["node"]), self.passes))
+            ERRORS.print(_node_line(self._open_nodes.pop(node["node"]), self.passes))
 
 
 def _node_line(body: Any, passes: int) -> str:
@@ -160,5 +165,5 @@ def _node_line(body: Any, passes: int) -> str:
     position = f"pass {body['number'] + 1}, layer {body['layer'] + 1}" if passes > 1 else f"layer {body['layer'] + 1}"
     note = " (skipped: this answer is kept)" if body["skipped"] else ""
     answer = value_text(body["answer"])
-    more = f"\n... {len(answer) - PRINTED_CHARS:,} characters more" if len(answer) > PRINTED_CHARS else ""
-    return f"[{position}] {body['node']}{note}\n{indent(answer[:PRINTED_CHARS] + more, '    ')}"
+    ellipsis = f"\n... {len(answer) - PRINTED_CHARS:,} characters more" if len(answer) > PRINTED_CHARS else ""
+    return f"[{position}] {body['node']}{note}\n{indent(answer[:PRINTED_CHARS] + ellipsis, '    ')}"

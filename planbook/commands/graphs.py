@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from planbook import errors
 from planbook.commands.click_options import JSON, Command, CommandResult, options
 from planbook.config import Config, models_by_role
-from planbook.console import console, ends_in_json
+from planbook.console import console, is_json_output
 from planbook.errors import BadArgument
 from planbook.options import parse_pairs
 from planbook.planner import (
@@ -36,8 +36,8 @@ from planbook.settings import Settings, absolute_model
 from planbook.wording import counted, escape_control
 
 ENVIRONMENT = "world"
-"""The path of the environment in the database of a graph that plays one."""
-OUT = click.Path(path_type=Path, dir_okay=False)
+"""Path of the environment in the database of a graph that plays one."""
+WRITABLE_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.group()
@@ -46,7 +46,7 @@ def graph() -> None:
 
 
 @graph.command()
-@click.argument("file", type=OUT)
+@click.argument("file", type=WRITABLE_FILE)
 def new(file: Path) -> int:
     """Write FILE, a small commented graph to edit; it runs as it is."""
     path = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
@@ -84,7 +84,7 @@ def check(name: str) -> CommandResult:
 
 @graph.command()
 @click.argument("name", metavar="GRAPH")
-@click.option("--out", default=None, type=OUT, help="The file to write; by default it is printed.")
+@click.option("--out", default=None, type=WRITABLE_FILE, help="The file to write; by default it is printed.")
 def draw(name: str, out: Path | None) -> int:
     """Draw GRAPH, with every branch and loop: as SVG if the file ends in .svg, or else as Mermaid text."""
     form = "svg" if out and out.suffix == ".svg" else "mermaid"
@@ -138,19 +138,19 @@ def run(name: str, values: tuple[str, ...], passes: int, max_concurrent: int, se
         planner_options={"graph": text, "given": with_inputs(file, database_values)},
     )
     code, result = run_graph(file, config, settings.execution(), settings.out, passes, max_concurrent)
-    if not ends_in_json() and not result["problem"]:
+    if not is_json_output() and not result["problem"]:
         answer = value_text(result["answer"])
         click.echo(escape_control(answer) if sys.stdout.isatty() else answer)
     return code, result
 
 
-def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
+def _models(file: GraphFile, user_models: Mapping[str, str]) -> dict[str, str]:
     """Return a dict that maps roles to models.
 
     Raises BadArgument if a role of the graph has no model, or if the user named a model for a role that the graph does
     not have. Raises ModelError if a model cannot be used.
     """
-    models = {role: absolute_model(model) for role, model in models_by_role(named).items()}
+    models = {role: absolute_model(model) for role, model in models_by_role(user_models).items()}
     known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
         raise BadArgument(f"no node in {file.name} asks {unknown[0]}{suggestion(unknown[0], known)}")
@@ -184,7 +184,7 @@ def read_values(file: GraphFile, texts: tuple[str, ...]) -> dict[str, JsonValue]
 
 
 def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return the given values, after asking the user in the terminal for inputs that are missing.
+    """Return the values and those of missing inputs, which the user enters in the terminal.
 
     Raises BadArgument if an input is missing and standard input is not a terminal.
     """
@@ -207,10 +207,10 @@ def refuse_environment(file: GraphFile, name: str, values: Mapping[str, JsonValu
     uses_environment = any(paths_overlap(used, ENVIRONMENT) for used in file.looked_up_paths) or any(
         ":" not in hook for hook in file.hooks
     )
-    is_given = any(paths_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial_values))
+    is_given = any(paths_overlap(path, ENVIRONMENT) for path in (*values, *file.inputs, *file.initial_values))
     if file.code is not None and uses_environment and not is_given:
-        flags = f"--env ENV --planner-option graph={name}"
-        raise BadArgument(f"{name} plays an environment, a pass per step: use planbook run --planner agentkit {flags}")
+        command = f"planbook run --planner agentkit --env ENV --planner-option graph={name}"
+        raise BadArgument(f"{name} plays an environment, one pass per step: use {command}")
 
 
 def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:
@@ -225,8 +225,8 @@ def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
     for path in paths:
         # the path "" is the whole database; a prompt inserts it with {{ db }}
         if "" not in file.looked_up_paths and not any(paths_overlap(path, used) for used in known):
-            takes = f"It takes {', '.join(known)}" if known else "It takes no values"
-            raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {takes}")
+            accepted = f"It takes {', '.join(known)}" if known else "It takes no values"
+            raise BadArgument(f"nothing in {file.name} uses {path}{suggestion(path, known)} {accepted}")
 
 
 def _file_or_value(value: JsonValue) -> JsonValue:

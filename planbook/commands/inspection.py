@@ -25,13 +25,13 @@ from planbook.wording import counted
 BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
 """Names of the benchmarks in ``tools/bench``."""
 CLONE = Path(__file__).parents[2]
-"""The folder of the clone, if planbook runs from a clone of its repository."""
+"""The repository's folder, if planbook runs from a clone."""
 
 
 @click.command(cls=Command)
-@click.argument("part", type=click.Choice(BENCHMARKS))
+@click.argument("benchmark", type=click.Choice(BENCHMARKS))
 @JSON
-def bench(part: str) -> CommandResult:
+def bench(benchmark: str) -> CommandResult:
     """Measure the speed of planbook and of installed peers. The benchmarks come with a clone of the repository."""
     if not (CLONE / "tools" / "bench").is_dir():
         raise MissingRequirement(
@@ -41,7 +41,7 @@ def bench(part: str) -> CommandResult:
     if str(CLONE) not in sys.path:
         sys.path.append(str(CLONE))
     measure: Callable[[str], CommandResult] = import_module("tools.bench").show
-    return measure(part)
+    return measure(benchmark)
 
 
 @click.command(cls=Command)
@@ -57,13 +57,13 @@ def envs(env: str | None, settings: Settings) -> CommandResult:
     """List environments with task types and requirements, and the mechanisms that the kernel grants the sandbox."""
     if settings.env_options and not env:
         raise errors.BadArgument("--option belongs to one environment; name it with --env")
-    chosen = settings.model_copy(update={"env": env}).environment_options() if settings.env_options else None
+    chosen_options = settings.model_copy(update={"env": env}).environment_options() if settings.env_options else None
     environments = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
     with Sandbox(unsafe_no_sandbox=True) as sandbox:  # no plan runs; a missing mechanism must be listed, not raised
         mechanisms = list(sandbox.mechanisms().values())
     out = console()
     for environment in environments:
-        out.print(_environment_table(environment, chosen))
+        out.print(_environment_table(environment, chosen_options))
         if env:
             if environment.Options.model_fields:
                 out.print(options_table(environment.Options, "--option"))
@@ -74,7 +74,7 @@ def envs(env: str | None, settings: Settings) -> CommandResult:
         table.add_row(mechanism.name, "granted" if mechanism.granted else f"{missing}: {mechanism.reason}")
     out.print(table)
     return errors.OK, {
-        "worlds": {environment.name: _facts(environment, chosen) for environment in environments},
+        "worlds": {environment.name: _environment_facts(environment, chosen_options) for environment in environments},
         "sandbox": [dataclasses.asdict(mechanism) for mechanism in mechanisms],
     }
 
@@ -121,7 +121,7 @@ def _describe_call(spec: ActionSpec) -> str:
     return f"{spec.name}({', '.join(spec.signature.parameters)})"
 
 
-def _facts(environment: type[Environment], options: BaseModel | None) -> dict[str, object]:
+def _environment_facts(environment: type[Environment], options: BaseModel | None) -> dict[str, object]:
     return {
         "splits": environment.task_splits(options),
         "types": environment.task_types(options),
@@ -132,6 +132,7 @@ def _facts(environment: type[Environment], options: BaseModel | None) -> dict[st
 
 
 SOMETIMES = "sometimes"
+"""Marks the roles that a method asks only in some environments, or with some options."""
 
 
 @click.command(cls=Command)
@@ -139,29 +140,30 @@ SOMETIMES = "sometimes"
 @JSON
 def planners(name: str | None) -> CommandResult:
     """List the planning methods, or show one with its options."""
-    chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
+    methods, unusable = ({name: method(name)}, {}) if name else _all_methods()
     out = console()
     if not name:
-        out.print(_methods_table(chosen))
+        out.print(_methods_table(methods))
         for reason in unusable.values():
             out.print(reason, style="yellow")
         out.print(
             f"{SOMETIMES}: depending on the environment and the options. `planbook planners NAME` has the details."
         )
     else:
-        out.print(_method_table(name, chosen[name]))
-        if chosen[name].options.model_fields:
-            out.print(options_table(chosen[name].options, "--planner-option"))
-    facts = {key: _method_facts(strategy) for key, strategy in chosen.items()}
+        out.print(_method_table(name, methods[name]))
+        if methods[name].options.model_fields:
+            out.print(options_table(methods[name].options, "--planner-option"))
+    facts = {key: _method_facts(planning_method) for key, planning_method in methods.items()}
     return errors.OK, {"planners": facts, "unusable": unusable}
 
 
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
     """Return the usable planning methods, and a dict that maps the others to the reasons why they cannot be used."""
     methods, unusable = {**METHODS}, dict[str, str]()
-    for name, entry in registered_methods().items():
+    for name, entry_point in registered_methods().items():
         if name in METHODS:
-            unusable[name] = f"{entry.value} is not used: it is registered as {name!r}, the name of a shipped method"
+            reason = f"it is registered as {name!r}, the name of a shipped method"
+            unusable[name] = f"{entry_point.value} is not used: {reason}"
             continue
         try:
             methods[name] = method(name)
@@ -173,28 +175,29 @@ def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
 def _methods_table(methods: Mapping[str, Method]) -> Table:
     columns = (Column("name", no_wrap=True), Column("what it does", overflow="fold"), Column("roles it asks"))
     table = Table(*columns, title="planning methods", title_justify="left")
-    for name, strategy in methods.items():
-        table.add_row(name, strategy.summary, _roles(strategy))
+    for name, planning_method in methods.items():
+        table.add_row(name, planning_method.summary, _roles(planning_method))
     return table
 
 
-def _method_table(name: str, strategy: Method) -> Table:
+def _method_table(name: str, planning_method: Method) -> Table:
     table = _facts_table(name)
-    table.add_row("what it does", strategy.summary)
-    table.add_row("roles it asks", _roles(strategy))
+    table.add_row("what it does", planning_method.summary)
+    table.add_row("roles it asks", _roles(planning_method))
     return table
 
 
-def _roles(strategy: Method) -> str:
-    roles = (f"{role} ({SOMETIMES})" if role in strategy.conditional_roles else role for role in strategy.roles)
+def _roles(planning_method: Method) -> str:
+    conditional = planning_method.conditional_roles
+    roles = (f"{role} ({SOMETIMES})" if role in conditional else role for role in planning_method.roles)
     return ", ".join(roles) or "none"
 
 
-def _method_facts(strategy: Method) -> dict[str, Any]:
+def _method_facts(planning_method: Method) -> dict[str, Any]:
     return {
-        "summary": strategy.summary,
-        "roles": strategy.roles,
-        "asked_sometimes": sorted(strategy.conditional_roles),
-        "options": option_facts(strategy.options),
-        "demonstrations": strategy.demonstrations,
+        "summary": planning_method.summary,
+        "roles": planning_method.roles,
+        "asked_sometimes": sorted(planning_method.conditional_roles),
+        "options": option_facts(planning_method.options),
+        "demonstrations": planning_method.demonstrations,
     }

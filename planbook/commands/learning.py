@@ -50,7 +50,7 @@ BUILD_SEEDS = range(1000)
 """Seeds of the tasks of `planbook build`, if tasks are generated from seeds. `planbook test` uses other seeds."""
 RULE_ROLES = ("builder", "consolidator")
 PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
-"""Options that cannot be combined with ``--from``, which learns from episodes that have been played already."""
+"""Options that cannot be combined with ``--from``, which learns from episodes that were played earlier."""
 
 
 @click.command("build", cls=Command)
@@ -74,10 +74,7 @@ def build_command(settings: Settings) -> tuple[int, Summary]:
 
 
 def build(settings: Settings) -> tuple[int, Summary]:
-    """Begin a run of `planbook build`, or resume the run that ``--out`` or ``--resume`` names.
-
-    Episodes are played and learned from until the run ends.
-    """
+    """Begin a run of `planbook build`, or resume the run named by ``--out`` or ``--resume``, and play it to the end."""
     if settings.resume is not None:
         return play_settings(settings, "")
     config = config_from_sources(settings) if settings.sources else building_config(settings)
@@ -95,15 +92,15 @@ def building_config(settings: Settings) -> Config:
     learning = settings.learning()
     settings = settings.with_default_tasks(BUILD_SEEDS, learning.tasks_per_type, ("train",))
     config = settings.config(planner, ablated_options(planner, settings.without), for_build=True)
-    learning = _as_in_paper(learning, settings, planner)
+    learning = _with_paper_defaults(learning, settings, planner)
     if learning.libraries_only and "rules" not in config.without and config.library == SHIPPED_LIBRARY:
         note = "No rules are learned, so planners get only those of the starting examples"
         ERRORS.print(f"{note}. To use others, build rules first, and name that run with --library.", style="yellow")
     return config.model_copy(update={"learning": learning})
 
 
-def _as_in_paper(learning: LearningSettings, settings: Settings, planner: str) -> LearningSettings:
-    """Return the settings for learning. With ``--paper``, those that the user did not give are taken from the paper."""
+def _with_paper_defaults(learning: LearningSettings, settings: Settings, planner: str) -> LearningSettings:
+    """Return the settings for learning. With ``--paper``, the paper's replace those that the user did not give."""
     paper = settings.paper_settings(planner, for_build=True).learning
     names = [name for name in PAPER_OPTIONS if not settings.was_given(name)] if paper else []
     if settings.was_given("verify") and "procedures" in names:
@@ -123,16 +120,16 @@ def config_from_sources(settings: Settings) -> Config:
     if not settings.env_options and settings.env == defaults.get("env"):
         settings = settings.model_copy(update={"env_options": defaults.get("env_options", {})})
     config = settings.config("automanual", ablated_options("automanual", settings.without), for_build=True)
-    learning = _as_in_paper(settings.learning(defaults["split"]), settings, "automanual")
+    learning = _with_paper_defaults(settings.learning(defaults["split"]), settings, "automanual")
     learning = learning.model_copy(update={"given": tuple(source for source, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
     tasks = building_tasks(config)
     if learning.procedures:
-        check_verifying(config, tasks[0])
+        check_verifiable(config, tasks[0])
     return config
 
 
-def check_verifying(config: Config, task: Task) -> None:
+def check_verifiable(config: Config, task: Task) -> None:
     """Raise BadArgument if procedures cannot be verified on a task, because the environment cannot play it here."""
     try:
         with closing(config.environment(config.environment_options)) as environment:
@@ -178,9 +175,6 @@ def formulate_command(folder: Path, settings: Settings) -> CommandResult:
         }
 
 
-# The rules and their history
-
-
 DIFF_FORM = "diff A..B with the numbers of two states, or diff N for one change"
 
 
@@ -194,16 +188,16 @@ def _render_rules(state: KnowledgeState, rule_id: str) -> str:
     return f"{text}\n{evidence_table(state.history.book, count_evidence(state.citations))}"
 
 
-def _render_diff(state: KnowledgeState, span: str) -> str:
-    first, dots, last = span.partition("..")
+def _render_diff(state: KnowledgeState, numbers: str) -> str:
+    first, dots, last = numbers.partition("..")
     ends = (_read_number(first or "0", DIFF_FORM), _read_number(last or str(len(state.history.entries)), DIFF_FORM))
-    if span and not dots:  # a single change: compare with the state before it
+    if numbers and not dots:  # a single change: compare with the state before it
         ends = (ends[0] - 1, ends[0])
     return state.history.diff(*ends) or "No difference."
 
 
 def _undo_change(run: Run, state: KnowledgeState, entry: int) -> KnowledgeState:
-    """Undo change number ``entry`` of the rules and all later changes. The undo is recorded in the run.
+    """Undo change number ``entry`` of the rules and all later changes, and record the undo in the run.
 
     Raises BadHistory if there is no such change, or if undoing it would change nothing.
     """
@@ -253,9 +247,6 @@ def rules(run: Path, what: str, which: str) -> CommandResult:
     return errors.OK, facts
 
 
-# The effect of each part: a rule or a skill
-
-
 @click.command("effect", cls=Command)
 @click.argument("library", metavar="RUN", type=RUN_FOLDER)
 @click.option(
@@ -270,25 +261,27 @@ def effect_command(library: Path, parts: str, settings: Settings) -> CommandResu
     """
     env = settings.env or (RunFile.read(library).config.env if is_run(library) else "")
     config = test_config(settings.model_copy(update={"library": str(library), "env": env}))
-    known, chosen = single_parts(library_knowledge(config)), split_names(parts)
-    if unknown := sorted(set(chosen) - set(known)):
-        raise BadArgument(f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(known) or 'none'}")
+    all_parts, chosen = single_parts(library_knowledge(config)), split_names(parts)
+    if unknown := sorted(set(chosen) - set(all_parts)):
+        raise BadArgument(
+            f"--parts {unknown[0]}: there is no such rule or skill; known: {', '.join(all_parts) or 'none'}"
+        )
     if not models_by_role(settings.models) and not settings.planner:
         raise BadArgument(
             "use --model to name the model that plays; or measure the procedures alone, which ask no model, with "
             "--planner procedures"
         )
-    return play_effects(config, chosen or known, Series(settings, settings.out or new_folder(config)))
+    return play_effects(config, chosen or all_parts, Series(settings, settings.out or new_folder(config)))
 
 
 def play_effects(config: Config, parts: Sequence[str], series: Series) -> CommandResult:
-    """Play a test run with all parts, and for each part a run without this part. Print how the results differ.
+    """Play a test run with all parts, and for each part a run without it. Print how the results differ.
 
-    A run without a part plays only the tasks that use the part. Raises BadArgument if the settings of a run are
+    A run without a part plays only the tasks that use this part. Raises BadArgument if the settings of a run are
     invalid, or BadRun if a folder holds a run with other settings.
 
     In the result, ``finished`` is False if a run is missing or not complete. ``runs`` maps "all" to the folder of the
-    run that uses every part, and each part to the folder of the run without this part.
+    run with all parts, and each part to the folder of the run without it.
     """
     screen, folders = console(), dict[str, Path | None]()
     summary = series.play(config, "all")
@@ -324,12 +317,16 @@ def _ablations(config: Config, parts: Sequence[str]) -> Iterator[tuple[str, Conf
     for part in parts:
         ablated = config.model_copy(update={"without": tuple(sorted({*config.without, part}))})
         reduced = memory_of(ablated)
-        affected = [task for task in tasks if _used(config, reduced.recall(task)) != _used(config, memory.recall(task))]
+        affected = [
+            task
+            for task in tasks
+            if _used_knowledge(config, reduced.recall(task)) != _used_knowledge(config, memory.recall(task))
+        ]
         yield part, ablated, affected
 
 
-def _used(config: Config, recall: Recall) -> Recall:
-    """Return the recalled knowledge that the run uses. If it asks no model, all texts for models are removed."""
+def _used_knowledge(config: Config, recall: Recall) -> Recall:
+    """Return the recalled knowledge that the run uses. If the run asks no model, remove all texts for models."""
     if config.models:
         return recall
     return recall.model_copy(update={"text": "", "data": "", "example": "", "rule_ids": (), "demonstrations": {}})

@@ -30,19 +30,19 @@ from planbook.preflight import (
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
 from planbook.results.summary import UNSAFE, Summary, failure_lines, figure_parts, results_table, spending_lines
-from planbook.runs import AGAIN, Entry, Fork, Run, broken_paths, is_run, last_scope, new_folder, recorded_endings
+from planbook.runs import AGAIN, Entry, Fork, Run, broken_scopes, is_run, last_scope, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
-from planbook.store import Watch
+from planbook.store import OnEvent
 from planbook.terminal import Progress, episode_line, print_parts
 from planbook.wording import counted, first_line
 from planbook.workers import Execution, RequestListener, check_executor, join_run, play_episodes
 
-OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no other rules."
+WHY_OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no other rules."
 STOPPED_BY_WATCH = "Stopped from planbook watch."
 QUOTED_CHARS = 240
-"""Maximum number of characters of the error that is quoted as an example in the results of a run."""
+"""Maximum length of the error that is quoted in the results of a run."""
 
 
 @click.command("run", cls=Command)
@@ -93,7 +93,7 @@ def play(
     out: Path | None,
     execution: Execution,
     *,
-    watch: Watch | None = None,
+    on_event: OnEvent | None = None,
     store: str | None = None,
     tasks: Sequence[Task] | None = None,
     rerun_of: str = "",
@@ -102,10 +102,10 @@ def play(
 ) -> tuple[int, Summary]:
     """Begin a run in the folder ``out``, and play it to the end. If the folder already holds this run, resume it.
 
-    ``store`` is the URL of a database for the events; by default, the folder keeps them. ``tasks`` replaces the tasks
+    ``store`` is the URL of a database for the events; by default, the folder holds them. ``tasks`` replaces the tasks
     that the configuration selects. If the run repeats another run, ``rerun_of`` is the other run's folder. If the run
     continues an episode of another run, ``forked`` names this episode and the action from which it continues. With
-    ``in_series``, the caller says how to continue a stopped run, and whether learning has paid off.
+    ``in_series``, the caller prints how to continue a stopped run, and whether learning has paid off.
     """
     check_settings(config, execution)
     if out is None or not is_run(out):  # an existing run checks its own price table
@@ -117,14 +117,14 @@ def play(
     inputs = current_inputs(config, tasks, execution.prices)
     report_changes_since_build(config.library_folder, inputs)
     folder = out or new_folder(config)
-    left_out = config.environment.unjudgeable(config.selection, config.environment_options)
+    unjudgeable = config.environment.unjudgeable(config.selection, config.environment_options)
     run = Run.create(
-        folder, config, tasks, store=store, inputs=inputs, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
+        folder, config, tasks, store=store, inputs=inputs, rerun_of=rerun_of, forked=forked, unjudgeable=unjudgeable
     )
     with closing(run):
         if forked and run.is_new:
             copy_recall(run, forked)
-        return play_run(run, execution, watch=watch, in_series=in_series)
+        return play_run(run, execution, on_event=on_event, in_series=in_series)
 
 
 def copy_recall(run: Run, fork: Fork) -> None:
@@ -143,18 +143,18 @@ def play_settings(
     planner: str,
     options: Mapping[str, JsonValue] = {},
     *,
-    watch: Watch | None = None,
+    on_event: OnEvent | None = None,
 ) -> tuple[int, Summary]:
     """Begin the run that the settings describe, or resume the run that ``--resume`` names, and play it to the end.
 
-    ``planner`` and ``options`` are the defaults for the planning method and its options.
+    ``planner`` and ``options`` are the default planning method and its default options.
     """
     execution = settings.execution()
     if settings.resume is not None:
         settings.refuse_fixed_by_run()
         return resume(settings.resume, execution, again=settings.again)
     config = settings.config(planner, options)
-    return play(config, settings.out, execution, watch=watch, store=settings.store)
+    return play(config, settings.out, execution, on_event=on_event, store=settings.store)
 
 
 def resume(folder: Path, execution: Execution, *, again: str | None = None) -> tuple[int, Summary]:
@@ -162,36 +162,36 @@ def resume(folder: Path, execution: Execution, *, again: str | None = None) -> t
     with closing(Run.open(folder, to_play=True)) as run:
         check_config(run.config, folder)
         check_executor(run.config, execution)
-        paths = broken_paths(run) if again == Outcome.BROKEN else []
-        return play_run(run, execution, superseded_scopes=paths)
+        superseded = broken_scopes(run) if again == Outcome.BROKEN else []
+        return play_run(run, execution, superseded_scopes=superseded)
 
 
 def play_run(
     run: Run,
     execution: Execution,
     *,
-    watch: Watch | None = None,
+    on_event: OnEvent | None = None,
     superseded_scopes: Sequence[str] = (),
     in_series: bool = False,
 ) -> tuple[int, Summary]:
     """Play the open episodes of a run, print its results, and return the exit code and the summary.
 
     Endings that were recorded in ``superseded_scopes`` no longer count; their episodes are played again. Unless the run
-    is ``in_series``, the cost of learning is printed and, when it is stopped, a command that resumes it.
+    is ``in_series``, this also prints whether learning has paid off and, if the run is stopped, how to resume it.
     """
     note = report_changes(run, execution, plays_again=bool(superseded_scopes))
     if superseded_scopes:
         note = {**note, AGAIN: list(superseded_scopes)}
     title = f"{run.config.title} on {run.config.environment.name}"
-    run.begin_invocation(execution, note={**note, **execution.recorded()})
+    run.begin_invocation(execution, note={**note, **execution.recorded_settings()})
     listener = RequestListener(run)
     seconds_before = run.meter.spent.seconds
     try:
-        stopped = _play_with_progress(run, title, execution, listener, watch)
+        stopped = _play_with_progress(run, title, execution, listener, on_event)
         formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulate(run, stopped)
     except ModelError as error:
-        how = "the same command continues" if in_series else f"resume with: {_resume_line(run, execution)}"
-        raise type(error)(f"{error}. Once this is solved, {how}") from error
+        remedy = "the same command continues" if in_series else f"resume with: {_resume_line(run, execution)}"
+        raise type(error)(f"{error}. Once this is solved, {remedy}") from error
     finally:
         run.end_invocation()
     seconds = run.meter.spent.seconds - seconds_before
@@ -201,11 +201,11 @@ def play_run(
     if formulated:
         out.print(f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget reserved for it.")
     if stopped is not None:
-        ended = isinstance(stopped, BudgetEnded)
+        over_budget = isinstance(stopped, BudgetEnded)
         larger = ("--budget", stopped.larger) if isinstance(stopped, BudgetEnded) else ()
         advice = "" if in_series else f" Resume with: {_resume_line(run, execution, *larger)}"
-        out.print(f"Stopped: {stopped}.{advice}" if ended else f"{stopped}{advice}")
-        return errors.OUT_OF_BUDGET if ended else errors.INTERRUPTED, summary
+        out.print(f"Stopped: {stopped}.{advice}" if over_budget else f"{stopped}{advice}")
+        return errors.OUT_OF_BUDGET if over_budget else errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
 
 
@@ -237,7 +237,7 @@ def _print_results(results: RunResults, summary: Summary, title: str, out: Conso
 
 
 def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
-    """Yield the error of the first episode that an error ended, and the command that shows the first failed episode."""
+    """Yield the first error that ended an episode, and the command that shows the first failed episode."""
     for entry in run.entries():
         if (ending := endings.get(entry.index)) and ending.cause in ERROR_KINDS:
             cells = [Cell.model_validate(event.body) for event in run.store.events(last_scope(run, entry), "cell")]
@@ -252,7 +252,7 @@ def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
 
 
 def _short_error(fault: Fault) -> str:
-    """Return an error in one line, with its line numbers. If a limit was exceeded, add the option that sets it."""
+    """Return an error in one line, with its line numbers and, if a limit was exceeded, the option that changes it."""
     if fault.type == "reply":
         return first_line(fault.message)
     callers = f" (called from line {', '.join(map(str, fault.callers[::-1]))})" if fault.callers else ""
@@ -261,16 +261,16 @@ def _short_error(fault: Fault) -> str:
     return f"{first_line(str(fault))}{callers}{limit_hint}"
 
 
-def _resume_line(run: Run, execution: Execution, *more: str) -> str:
-    """Return the command that resumes a run with ``more`` options.
+def _resume_line(run: Run, execution: Execution, *extra_options: str) -> str:
+    """Return the command that resumes a run, with additional options.
 
     If the run uses Python objects as environment or models, no command can resume it. In this case, return the call of
     ``planbook.run`` that does.
     """
-    options = ["--unsafe-no-sandbox", *more] if execution.unsafe_no_sandbox else [*more]
+    options = ["--unsafe-no-sandbox", *extra_options] if execution.unsafe_no_sandbox else [*extra_options]
     if any(name.startswith("object:") for name in (run.config.env, *run.config.models.values())):
-        same = " ".join(["the same objects", *(["and", *options] if options else [])])
-        return f"planbook.run(resume={str(run.folder)!r}, ...), with {same}"
+        arguments = " ".join(["the same objects", *(["and", *options] if options else [])])
+        return f"planbook.run(resume={str(run.folder)!r}, ...), with {arguments}"
     return shlex.join(["planbook", "run", "--resume", str(run.folder), *options])
 
 
@@ -292,7 +292,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
         command = f"planbook formulate {shlex.quote(str(run.folder))}"
         out.print(f"The manual is older than the latest rules; rewrite it with: {command}")
     if (excess := len(learned.rules) - max_rules) > 0 and not run.config.building.libraries_only:
-        out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow")
+        out.print(f"{counted(excess, 'rule')} more than --max-rules: {WHY_OVER_LIMIT}", style="yellow")
     for line in coverage_lines(run, coverage_of(run, state)):
         out.print(line)
     for note in state.notes:
@@ -306,7 +306,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
 
 
 def _play_with_progress(
-    run: Run, title: str, execution: Execution, listener: RequestListener, watch: Watch | None
+    run: Run, title: str, execution: Execution, listener: RequestListener, on_event: OnEvent | None
 ) -> str | BudgetEnded | None:
     """Play the open episodes. Return None, or the reason if the budget, Ctrl-C or `planbook watch` ended this early."""
     finished_before = finished_endings(run)
@@ -321,7 +321,8 @@ def _play_with_progress(
 
     with listener.listening(), progress.show():
         try:
-            finished = _play_open(run, on_ending, execution.model_copy(update={"switches": listener.switches}), watch)
+            execution = execution.model_copy(update={"switches": listener.switches})
+            finished = _play_open_episodes(run, on_ending, execution, on_event)
         except BudgetEnded as error:
             return error
     if finished:
@@ -329,11 +330,13 @@ def _play_with_progress(
     return STOPPED_BY_WATCH if listener.stopped else "Stopped."
 
 
-def _play_open(run: Run, on_ending: Callable[[Entry, Ending], None], execution: Execution, watch: Watch | None) -> bool:
+def _play_open_episodes(
+    run: Run, on_ending: Callable[[Entry, Ending], None], execution: Execution, on_event: OnEvent | None
+) -> bool:
     """Play the open episodes. Return False if the run was stopped."""
     if not run.config.learning:
-        return play_episodes(run, memory_of(run.config), on_ending, execution=execution, watch=watch)
+        return play_episodes(run, memory_of(run.config), on_ending, execution=execution, on_event=on_event)
 
     from planbook.learning.stages import build  # imported here, since most runs learn nothing
 
-    return build(run, on_ending, execution=execution, watch=watch)
+    return build(run, on_ending, execution=execution, on_event=on_event)

@@ -31,13 +31,13 @@ from planbook.learning.tasks import tasks_of
 from planbook.planner import Budget, GivenCode, Step, format_call
 from planbook.preflight import check_config
 from planbook.replay import replay_run
-from planbook.reruns import kept_steps, learned_the_same, repeated_episodes
+from planbook.reruns import compare_episodes, have_same_knowledge, kept_steps
 from planbook.runs import (
     Entry,
     Fork,
     Run,
+    changed_inputs,
     changed_versions,
-    changes,
     last_attempt,
     new_branch,
     recorded_endings,
@@ -78,10 +78,10 @@ def rerun(run: Path, settings: Settings, recorded: bool) -> tuple[int, Rerun]:
     if out is not None and out.resolve() == run.resolve():
         raise BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
     with closing(Run.open(run)) as opened:
-        repeat = prepare_repeat(opened, settings.models, recorded=recorded, prices=settings.prices)
-    budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
+        inputs = prepare_rerun(opened, settings.models, recorded=recorded, prices=settings.prices)
+    budget = settings.budget or (inputs.budget if inputs.budget != Budget() else None)
     execution = settings.execution().model_copy(update={"budget": budget})
-    return play_again(run, repeat, execution, out, settings.store)
+    return play_again(run, inputs, execution, out, settings.store)
 
 
 @click.command(cls=Command)
@@ -101,30 +101,31 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
     check_ablations(settings.without)
     with closing(Run.open(run)) as opened:
         entry = find_episode(opened, episode, recorded_endings(opened))
-        repeat = prepare_repeat(opened, settings.models, recorded=False, prices=settings.prices)
+        inputs = prepare_rerun(opened, settings.models, recorded=False, prices=settings.prices)
         config = opened.config
         environment = settings.model_copy(update={"env": config.env, "env_options": config.env_options})
         new_plan = plan_code(plan, environment) if plan else None
-        forked = prepare_fork(opened, entry, at, repeat, new_plan, settings.without)
+        inputs = prepare_fork(opened, entry, at, inputs, new_plan, settings.without)
     out = settings.out or new_branch(run, f"{entry.index}-at-{at}")
-    return play_again(run, forked, settings.execution(), out, settings.store)
+    return play_again(run, inputs, settings.execution(), out, settings.store)
 
 
-class Repeat(NamedTuple):
-    """What is needed to play a run again: its configuration, its current tasks, its budget and its prices.
+class RerunInputs(NamedTuple):
+    """Everything needed to play a run again: its configuration, its current tasks, its budget and its prices.
 
-    ``prices`` is the file of the price table. ``forked`` is set if only one episode is played, from one of its actions.
+    ``changes`` lists changed inputs and versions. ``prices`` is the file of the price table. ``forked`` is set if only
+    one episode is played, from one of its actions.
     """
 
     config: Config
     tasks: Sequence[Task]
     budget: Budget
-    changed_inputs: tuple[str, ...]
+    changes: tuple[str, ...]
     prices: Path | None
     forked: Fork | None = None
 
 
-def prepare_repeat(run: Run, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
+def prepare_rerun(run: Run, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> RerunInputs:
     """Prepare to play a run again. Raises BadRun if something that it needs is missing.
 
     ``models`` maps roles to models that replace the models of the run. If ``recorded`` is true, all other roles get
@@ -139,23 +140,23 @@ def prepare_repeat(run: Run, models: Mapping[str, str], *, recorded: bool, price
     new_models = {role: absolute_model(model) for role, model in models.items()}
     config = config.model_copy(update={"models": models_by_role({**own_models, **new_models})})
     prices = prices or run.prices
-    lines = _changed_inputs(run, config, tasks, prices)
-    lines += [f"task: {old.id} has changed" for old, new in zip(old_tasks, tasks, strict=True) if old != new]
+    changes = _describe_changes(run, config, tasks, prices)
+    changes += [f"task: {old.id} has changed" for old, new in zip(old_tasks, tasks, strict=True) if old != new]
     if config.models != run.config.models:
-        lines.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
-    return Repeat(config, tasks, run.file.budget, tuple(lines), prices, run.forked)
+        changes.append(f"models: {_format_models(run.config.models)}, now {_format_models(config.models)}")
+    return RerunInputs(config, tasks, run.file.budget, tuple(changes), prices, run.forked)
 
 
-def _changed_inputs(run: Run, config: Config, tasks: Sequence[Task], prices: Path | None) -> list[str]:
-    """Describe what has changed since the run began, leaving out models if ``config`` has other models."""
+def _describe_changes(run: Run, config: Config, tasks: Sequence[Task], prices: Path | None) -> list[str]:
+    """Describe the changes since the run began, without changed models if ``config`` names other models."""
     current = current_inputs(config, tasks, prices)
-    found = [*changed_versions(run.versions, versions()), *changes(run.initial_inputs, current)]
-    return [str(change) for change in found if change.part != "models" or config.models == run.config.models]
+    changes = [*changed_versions(run.versions, versions()), *changed_inputs(run.initial_inputs, current)]
+    return [str(change) for change in changes if change.part != "models" or config.models == run.config.models]
 
 
 def prepare_fork(
-    run: Run, entry: Entry, at: int, repeat: Repeat, plan: GivenCode | None, without: Sequence[str]
-) -> Repeat:
+    run: Run, entry: Entry, at: int, inputs: RerunInputs, plan: GivenCode | None, without: Sequence[str]
+) -> RerunInputs:
     """Prepare to continue an episode after ``at`` actions, with another plan, other models or less knowledge.
 
     If the run learns (`planbook build`), the new episode gets the knowledge that the run had when the original episode
@@ -163,14 +164,15 @@ def prepare_fork(
     ended the episode.
     """
     episode = last_attempt(run, entry)
-    actions = sum(len(played.steps) for played in episode.rounds)
+    actions = sum(len(round_.steps) for round_ in episode.rounds)
     if at > actions:
         raise BadArgument(f"--at {at}: {entry.task.id} has {counted(actions, 'action')}; choose from 0 to {actions}")
-    config, change = repeat.config, [f"--without {name}" for name in without]
-    new: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
-    new["selection"] = Selection(split=entry.task.split or None, ids=(entry.task.id,))
-    if run.config.learning and without:  # RETRIEVAL: a build shows its planner all rules, not only those needed
-        new |= {"library": str(run.folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
+    config, changed_options = inputs.config, [f"--without {name}" for name in without]
+    update: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
+    update["selection"] = Selection(split=entry.task.split or None, ids=(entry.task.id,))
+    if run.config.learning and without:
+        update |= {"library": str(run.folder.resolve()), "after": entry.index}
+        update["without"] = (*update["without"], RETRIEVAL)  # a build shows its planner all rules
     if plan is not None:
         kept = kept_steps(episode, at)
         if kept and (kept[-1].observation.terminated or kept[-1].observation.truncated):
@@ -179,20 +181,20 @@ def prepare_fork(
             )
         prefix = "\n".join(map(_code_to_repeat, kept))
         code = plan.model_copy(update={"before": prefix})
-        new |= {"planner": "code", "planner_options": code.model_dump(mode="json")}
-        change.append(f"--plan {plan.source}")
+        update |= {"planner": "code", "planner_options": code.model_dump(mode="json")}
+        changed_options.append(f"--plan {plan.source}")
     if config.models != run.config.models:
-        change.append(f"--model {_format_models(config.models)}")
+        changed_options.append(f"--model {_format_models(config.models)}")
     fork = Fork(
         run=str(run.folder.resolve()),
         episode=entry.index,
         at=at,
         repeat=entry.repeat,
         without=tuple(without),
-        change=" ".join(change),
+        change=" ".join(changed_options),
     )
-    tasks = [task for task in repeat.tasks if task.id == entry.task.id]
-    return repeat._replace(config=config.model_copy(update=new), tasks=tasks, forked=fork)
+    tasks = [task for task in inputs.tasks if task.id == entry.task.id]
+    return inputs._replace(config=config.model_copy(update=update), tasks=tasks, forked=fork)
 
 
 def _code_to_repeat(step: Step) -> str:
@@ -207,7 +209,7 @@ def _current_tasks(config: Config, old_tasks: Sequence[Task], folder: Path) -> l
     If the run has copied its episodes, the tasks are read from the sources of the copies. Raises BadRun if a task no
     longer exists, or BadArgument or BadRun if the sources have changed.
     """
-    if config.copies:
+    if config.copies_episodes:
         return list(tasks_of(config))
     current = {task.id: task for task in tasks_of(config)}
     if missing := [task.id for task in old_tasks if task.id not in current]:
@@ -223,46 +225,50 @@ def _format_models(models: Mapping[str, str]) -> str:
 
 
 def is_deterministic(config: Config) -> bool:
-    """Return True if playing the run again must give the same episodes, since no reply comes from a live model."""
+    """Return True if playing the run again must give the same episodes, because it asks no live model."""
     return all(spec.startswith("recorded:") and "+" not in spec for spec in config.models.values())
 
 
 def play_again(
-    folder: Path, repeat: Repeat, execution: Execution, out: Path | None, store: str | None
+    folder: Path, inputs: RerunInputs, execution: Execution, out: Path | None, store: str | None
 ) -> tuple[int, Rerun]:
-    """Print the changed inputs, play, and compare each episode with the original. Return exit code and comparison."""
+    """Print what has changed, play, and compare each episode with the original. Return the exit code and the result."""
     screen = console()
-    _show_changes(screen, folder, repeat.changed_inputs)
+    _show_changes(screen, folder, inputs.changes)
     code, summary = play(
-        repeat.config,
+        inputs.config,
         out,
-        execution.model_copy(update={"prices": repeat.prices}),
+        execution.model_copy(update={"prices": inputs.prices}),
         store=store,
-        tasks=repeat.tasks,
-        rerun_of="" if repeat.forked else str(folder.resolve()),
-        forked=repeat.forked,
+        tasks=inputs.tasks,
+        rerun_of="" if inputs.forked else str(folder.resolve()),
+        forked=inputs.forked,
     )
-    with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run))) as second:
+    with closing(Run.open(folder)) as original, closing(Run.open(Path(summary.run))) as repetition:
         # an environment may report versions only while it is played, so they are compared here
-        versions_changed = list(map(str, changed_versions(first.environment_versions, second.environment_versions)))
-        compared = list(repeated_episodes(first, second))
-        learned_same = learned_the_same(first, second) if repeat.config.learning else None
+        versions_changed = changed_versions(original.environment_versions, repetition.environment_versions)
+        compared = list(compare_episodes(original, repetition))
+        same_knowledge = have_same_knowledge(original, repetition) if inputs.config.learning else None
     result = Rerun(
         rerun_of=str(folder),
         run=summary.run,
-        differed=(*repeat.changed_inputs, *versions_changed),
-        deterministic=not repeat.forked and is_deterministic(repeat.config),
+        differed=(*inputs.changes, *map(str, versions_changed)),
+        deterministic=not inputs.forked and is_deterministic(inputs.config),
         by_sameness=_count_by_sameness(compared),
-        differences={_name(entry): each for entry, each in compared if each.sameness is Sameness.DIFFERENT},
-        learnt_the_same=learned_same,
+        differences={
+            _episode_name(entry): comparison
+            for entry, comparison in compared
+            if comparison.sameness is Sameness.DIFFERENT
+        },
+        learnt_the_same=same_knowledge,
     )
-    for line in versions_changed:
-        screen.print(f"The environment has changed: {line}.")
+    for version_change in versions_changed:
+        screen.print(f"The environment has changed: {version_change}.")
     _show_result(screen, result)
     return code or (errors.BROKEN if _has_diverged(result) and result.deterministic else errors.OK), result
 
 
-def _name(entry: Entry) -> str:
+def _episode_name(entry: Entry) -> str:
     return f"{entry.task.id} (repeat {entry.repeat})" if entry.repeat else entry.task.id
 
 
@@ -276,13 +282,13 @@ def _has_diverged(result: Rerun) -> bool:
     return bool(result.differences) or result.learnt_the_same is False
 
 
-def _show_changes(out: Console, folder: Path, changed_inputs: Sequence[str]) -> None:
-    if not changed_inputs:
+def _show_changes(out: Console, folder: Path, changes: Sequence[str]) -> None:
+    if not changes:
         out.print(f"No input of {folder} has changed since it began.")
         return
     out.print(f"Changed since {folder} began:")
-    for line in changed_inputs:
-        out.print(f"  {line}")
+    for change in changes:
+        out.print(f"  {change}")
 
 
 def _show_result(out: Console, result: Rerun) -> None:
@@ -309,32 +315,32 @@ def replay(folder: Path, settings: Settings) -> CommandResult:
     def on_comparison(entry: Entry, comparison: Comparison) -> None:
         compared.append((entry, comparison))
         if comparison.event:
-            out.print(f"{_name(entry)}: {comparison}")
+            out.print(f"{_episode_name(entry)}: {comparison}")
 
     with closing(Run.open(folder)) as run:
-        if run.imported or run.config.copies:
+        if run.imported or run.config.copies_episodes:
             raise BadArgument(f"{folder} holds episodes that were played elsewhere; replay the run they come from")
         config = check_config(run.config, folder)
         try:
-            changed_inputs = _changed_inputs(run, config, [entry.task for entry in run.entries()], run.prices)
+            changes = _describe_changes(run, config, [entry.task for entry in run.entries()], run.prices)
         except BadSelection as error:  # a task is gone; the others can be replayed
-            changed_inputs = [f"data: {error}"]
-        _show_changes(out, folder, changed_inputs)
+            changes = [f"data: {error}"]
+        _show_changes(out, folder, changes)
         finished = replay_run(run, on_comparison, settings.execution())
     seconds = round(time.monotonic() - begun, 3)
     counts = _count_by_sameness(compared)
-    differences = {_name(entry): comparison for entry, comparison in compared if comparison.event}
-    changed = sum(comparison.verdict_changed for comparison in differences.values())
-    verdicts = f" The verdict changed in {changed} of them." if changed else ""
+    differences = {_episode_name(entry): comparison for entry, comparison in compared if comparison.event}
+    verdicts_changed = sum(comparison.verdict_changed for comparison in differences.values())
+    verdicts = f" The verdict changed in {verdicts_changed} of them." if verdicts_changed else ""
     out.print(f"{counted(len(compared), 'episode')} replayed in {seconds:.1f} s: {tally(counts) or 'none'}.{verdicts}")
     # `differed`: the changed inputs; `by_sameness`: the number of episodes for each kind of result; `differences`: maps
-    # episodes to their first difference; `verdicts_changed`: how many were solved in only one of the run and the replay
+    # episodes to their first difference; `verdicts_changed`: number of episodes solved only in the run or the replay
     report = {
-        "differed": changed_inputs,
+        "differed": changes,
         "episodes": len(compared),
         "by_sameness": counts,
         "differences": {name: comparison.model_dump() for name, comparison in differences.items()},
-        "verdicts_changed": changed,
+        "verdicts_changed": verdicts_changed,
         "seconds": seconds,
         "run": str(folder),
     }

@@ -25,11 +25,11 @@ from planbook.results import read_folder
 from planbook.results.summary import Summary
 from planbook.runs import Run, new_folder
 from planbook.settings import Settings, ablated_options
-from planbook.spending import prices_from, spent_so_far
+from planbook.spending import load_pricing, spent_so_far
 from planbook.terminal import print_parts
 from planbook.wording import counted
 
-STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
+STOP_CODES = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 TEST_SEEDS = range(1000, 2000)
 """Seeds of the tasks of `planbook test`, if tasks are generated from seeds. `planbook build` uses other seeds."""
 TEST_TASKS_PER_TYPE = 6
@@ -81,7 +81,7 @@ class Series:
     """Plays several runs, one after another, in folders below ``out``. They share one budget.
 
     If a run is interrupted or exhausts the budget, ``stopped`` is True, and no further run should be played. The same
-    command then continues the series.
+    command continues the series.
     """
 
     def __init__(self, settings: Settings, out: Path) -> None:
@@ -94,21 +94,21 @@ class Series:
         budget = self._execution.budget
         execution = self._execution.model_copy(update={"budget": budget and unspent_budget(budget, self._spent)})
         code, summary = play(config, self.out / name, execution, store=self._store, tasks=tasks, in_series=True)
-        self.exit_code, self.stopped = max(self.exit_code, code), code in STOPPED
+        self.exit_code, self.stopped = max(self.exit_code, code), code in STOP_CODES
         if budget:
             with closing(Run.open(self.out / name)) as run:
-                self._spent += spent_so_far(run.own_events(), run.price)
+                self._spent += spent_so_far(run.own_events(), run.pricing)
         return summary
 
     @property
     def how_to_continue(self) -> str:
-        """Advice on how to continue the series after it was stopped."""
+        """The advice that is printed when the series is stopped."""
         larger = " and a larger --budget" if self.exit_code == errors.OUT_OF_BUDGET else ""
         return f"continue with the same command and --out {self.out}{larger}."
 
 
 def unspent_budget(budget: Budget, spent: Spending) -> Budget:
-    """Return what is left of a budget."""
+    """Return the unspent part of a budget."""
     limits = budget.model_dump(exclude={"formulator"}, exclude_none=True)
     unspent = {name: max(0, limit - (getattr(spent, name) or 0)) for name, limit in limits.items()}
     return budget.model_copy(update=unspent)
@@ -121,25 +121,25 @@ def play_curve(settings: Settings, *, table: bool) -> tuple[int, Curve]:
     read or continued.
     """
     config = test_config(settings.model_copy(update={"after": ()}))
-    memory_of(config.model_copy(update={"after": max(settings.after)}))  # refuses a library that cannot be used
+    memory_of(config.model_copy(update={"after": max(settings.after)}))  # raises an error if the library cannot be used
     series, folders = Series(settings, settings.out or new_folder(config)), list[Path]()
     for number in settings.after:
         name = f"after-{number}"
         summary = series.play(config.model_copy(update={"after": number}), name)
         if series.stopped:
-            not_begun = ", ".join(map(str, settings.after[len(folders) + 1 :]))
-            begun = f", and not begun at {not_begun}" if not_begun else ""
-            console().print(f"Not finished at {counted(number, 'building task')}{begun}; {series.how_to_continue}")
+            later_numbers = ", ".join(map(str, settings.after[len(folders) + 1 :]))
+            not_begun = f", and not begun at {later_numbers}" if later_numbers else ""
+            console().print(f"Not finished at {counted(number, 'building task')}{not_begun}; {series.how_to_continue}")
             break
         folders.append(series.out / name)
-    price = prices_from(settings.prices) if settings.prices else None
+    price = load_pricing(settings.prices) if settings.prices else None
     rows = group_rows([read_folder(folder, price) for folder in folders], ("after",))
     print_parts(console(), group_parts(rows) if rows else ())
     compared = with_table(summary).table if table else None
     return series.exit_code, Curve(library=config.library, rows=rows, table=compared)
 
 
-# Comparison with papers (--table)
+# The option --table
 
 
 class SummaryWithTable(Summary):
@@ -149,12 +149,12 @@ class SummaryWithTable(Summary):
 
 
 def with_table(summary: Summary) -> SummaryWithTable:
-    """Print a run's results next to the results of papers, and return the run's summary with this table.
+    """Print a run's results next to those of papers, and return the run's summary with this table.
 
     Raises BadRun if the run cannot be read, or BadKnowledge if the manual that it used cannot be read.
     """
-    ours = our_run(summary)
-    papers = compare_with_papers(ours)
-    missing = f"No paper has figures for {ours.config.environment.name}."
-    print_parts(console(), paper_tables(ours, papers) if papers else [missing])
+    run = our_run(summary)
+    papers = compare_with_papers(run)
+    missing = f"No paper has figures for {run.config.environment.name}."
+    print_parts(console(), paper_tables(run, papers) if papers else [missing])
     return SummaryWithTable(**dict(summary), table=papers or None)

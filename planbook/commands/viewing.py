@@ -17,7 +17,7 @@ from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.rendering import comparison_parts, run_letter
 from planbook.compare.settings import check_names
 from planbook.config import split_names
-from planbook.console import ERRORS, console, ends_in_json
+from planbook.console import ERRORS, console, is_json_output
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
@@ -25,7 +25,7 @@ from planbook.report import report_runs
 from planbook.results import RunResults, read_folder
 from planbook.results.rows import NOT_PLAYED
 from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
-from planbook.spending import Pricing, prices_from, spent_so_far
+from planbook.spending import Pricing, load_pricing, spent_so_far
 from planbook.store import Event, restart_scope
 from planbook.terminal import print_parts
 from planbook.terminal.episode import ending_text, episode_pieces, safe_text
@@ -47,15 +47,15 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
         events = list(opened.store.events(entry.path))
         if not events:
             raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; there is nothing to show")
-        if ends_in_json():
+        if is_json_output():
             from planbook.export.exporting import facts_of  # its schema takes a while to import
 
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
-            return errors.OK, _last_attempt(entry, events).model_copy(update=facts)
+            return errors.OK, _latest_attempt(entry, events).model_copy(update=facts)
         goal = opened.config.goals.get(entry.task.id, entry.task.goal)
         entry = entry.model_copy(update={"task": entry.task.model_copy(update={"goal": goal})})
-        trajectory = _last_attempt(entry, events, entry.task)
-        heading = _heading(entry, endings.get(entry.index), events, opened.price)
+        trajectory = _latest_attempt(entry, events, entry.task)
+        heading = _heading(entry, endings.get(entry.index), events, opened.pricing)
         out = console()
         for piece in (*heading, "", *episode_pieces(trajectory, prompts=prompts)):
             _print(out, piece)
@@ -63,7 +63,7 @@ def show(run: Path, episode: str, prompts: bool) -> tuple[int, Trajectory]:
 
 
 def _print(out: Console, piece: RenderableType) -> None:
-    """Print a piece of an episode. If the output is not a terminal, remove the spaces at the ends of lines."""
+    """Print a piece of an episode. Unless the output is a terminal, remove spaces at the ends of lines."""
     if out.is_terminal:
         out.print(piece)
         return
@@ -73,9 +73,9 @@ def _print(out: Console, piece: RenderableType) -> None:
 
 
 def find_episode(run: Run, name: str, endings: dict[int, Ending]) -> Entry:
-    """Return the first episode that fits ``name``, which is a number, the id of a task, or `failed`.
+    """Return the first episode with this name: a number, the id of a task, or `failed` for the first one that failed.
 
-    Raises BadArgument if no episode fits.
+    Raises BadArgument if there is no such episode.
     """
     entries = run.entries()
     if not entries:
@@ -84,7 +84,7 @@ def find_episode(run: Run, name: str, endings: dict[int, Ending]) -> Entry:
             f"see the passes with: planbook report {run.folder}"
         )
     if name == FAILED:
-        failed = (entry for entry in entries if _failed(endings.get(entry.index, NOT_PLAYED)))
+        failed = (entry for entry in entries if _is_failure(endings.get(entry.index, NOT_PLAYED)))
         if first := next(failed, None):
             return first
         raise BadArgument(f"no episode of {run.folder} failed; choose one by its number or its task")
@@ -97,14 +97,14 @@ def find_episode(run: Run, name: str, endings: dict[int, Ending]) -> Entry:
     return matches[0]
 
 
-def _failed(ending: Ending) -> bool:
+def _is_failure(ending: Ending) -> bool:
     return not ending.outcome.solved and ending.outcome is not Outcome.NOT_RUN
 
 
-def _last_attempt(entry: Entry, events: list[Event], task: Task | None = None) -> Trajectory:
-    """Return the last attempt at an episode, which may still be in progress.
+def _latest_attempt(entry: Entry, events: list[Event], task: Task | None = None) -> Trajectory:
+    """Return the latest attempt at an episode, which may still be in progress.
 
-    If no task is given, it is read from the attempt. Raises BadArgument if the attempt has not recorded a task yet.
+    By default, the task is read from the attempt. Raises BadArgument if the attempt has not recorded a task yet.
     """
     path, scopes, restarts = entry.path, {event.scope for event in events}, 0
     while any(scope.startswith(restart_scope(entry.path, restarts + 1)) for scope in scopes):
@@ -140,8 +140,8 @@ def report(runs: tuple[Path, ...], out: Path | None, prices: Path | None) -> Com
 
     A folder that is not a run adds all runs below it.
     """
-    found = dict.fromkeys(run for folder in runs for run in runs_in(folder) or (folder,))
-    return report_runs(tuple(found), out, prices)
+    folders = dict.fromkeys(run for folder in runs for run in runs_in(folder) or (folder,))
+    return report_runs(tuple(folders), out, prices)
 
 
 @click.command()
@@ -179,7 +179,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None) -> CommandResult:
     """
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise BadArgument("compare takes two or more different runs: planbook compare RUN RUN")
-    price = prices_from(prices) if prices else None
+    price = load_pricing(prices) if prices else None
     comparisons = compare_all([read_folder(run, price) for run in runs])
     by_letter = {run_letter(number): comparison for number, comparison in enumerate(comparisons, 1)}
     print_parts(console(), comparison_parts(by_letter, run_letter(0)))
@@ -203,29 +203,29 @@ def stats(runs: tuple[Path, ...], by: str, prices: Path | None) -> CommandResult
 
     NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
     """
-    results, unreadable = _read_runs(runs, prices_from(prices) if prices else None)
+    results, unreadable = _read_runs(runs, load_pricing(prices) if prices else None)
     names = split_names(by)
     check_names(names, (run.run.config for run in results))
     rows = group_rows(results, names)
     print_parts(console(), group_parts(rows))
-    faults = {run.name: faults for run in results if (faults := run.contradictions())}
-    for folder, faults_of_run in faults.items():
-        for fault in faults_of_run:
-            ERRORS.print(f"{folder} contradicts itself: {fault}", style="red")
+    contradictions = {run.name: faults for run in results if (faults := run.contradictions())}
+    for name, faults in contradictions.items():
+        for fault in faults:
+            ERRORS.print(f"{name} contradicts itself: {fault}", style="red")
     facts = {
         "rows": [row.model_dump(mode="json") for row in rows],
         "unreadable": unreadable,
-        "contradictions": faults,
+        "contradictions": contradictions,
     }
-    return errors.BROKEN if faults else errors.OK, facts
+    return errors.BROKEN if contradictions else errors.OK, facts
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """Return the folder itself if it is a run, or else all runs below it. Runs inside other runs are left out."""
+    """Return the folder itself if it is a run, or else all runs below it except those inside other runs."""
     if is_run(folder):
         return [folder]
     nested = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
-    return [run for run in nested if not any(other in run.parents for other in nested)]
+    return [run for run in nested if not any(parent in run.parents for parent in nested)]
 
 
 def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[RunResults], dict[str, str]]:
@@ -242,9 +242,9 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
         for run in runs:
             try:
                 results[run.resolve()] = read_folder(run, price)
-            except errors.REPORTED as error:
+            except errors.REPORTED_ERRORS as error:
                 unreadable[str(run)] = str(error)
-            except errors.DAMAGED as error:
+            except errors.DAMAGE_ERRORS as error:
                 unreadable[str(run)] = str(errors.damaged_run(run, error))
     for reason in unreadable.values():
         ERRORS.print(f"Left out: {reason}", style="yellow")

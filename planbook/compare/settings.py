@@ -12,7 +12,7 @@ from planbook.errors import BadArgument
 from planbook.options import flatten_settings
 from planbook.planner import DEFAULT_ROLE, Sampling
 from planbook.results import RunResults
-from planbook.runs import RunInputs, change_path_in_model, changes, without_folders
+from planbook.runs import RunInputs, change_path_in_model, changed_inputs, without_folders
 from planbook.sandbox import did_you_mean
 
 UNSET = "-"
@@ -86,7 +86,7 @@ def differing_inputs(
     An input that only one run has is yielded only if it is knowledge, and both runs use the same method.
     """
     recorded = first.run.initial_inputs and second.run.initial_inputs
-    for change in changes(_all_inputs(first), _all_inputs(second)) if recorded else ():
+    for change in changed_inputs(_all_inputs(first), _all_inputs(second)) if recorded else ():
         in_both = None not in (change.then, change.now)
         if change.part in parts and (in_both or change.part == "knowledge"):
             names = INPUTS[change.part] if in_both else (*INPUTS[change.part], "planner")

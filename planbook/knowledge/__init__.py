@@ -1,9 +1,9 @@
-"""The knowledge that a run uses, and what a run of `planbook build` has learned so far.
+"""The knowledge that a run uses, and the knowledge that a run of `planbook build` has learned so far.
 
 - ``memory``: chooses the source of the knowledge that a run's planner gets, and the parts to leave out (``--without``).
 - ``learned_memories``: gives planners what a run of `planbook build` learned, or the knowledge in a library.
 - ``learning_events``: records what `planbook build` learned, as events.
-- ``states``: reads what a run of `planbook build` knew before its first episode and after each of its episodes.
+- ``states``: reads the knowledge of a run of `planbook build` before its first episode and after each episode.
 """
 
 from typing import TYPE_CHECKING
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from planbook.knowledge.learned_memories import learned_memory, library_memory
     from planbook.knowledge.learning_events import (
         ALL_TYPES,
+        FAILURE_KEY,
         INITIAL_STATE,
         LEARNED,
-        SPOILT,
         learn_once,
         learned_event,
-        learning_path,
+        learning_scope,
     )
     from planbook.knowledge.memory import (
         ABLATIONS,
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
         KnowledgeState,
         WaitingEpisode,
         check_learns,
-        formulating_path,
+        find_learned_state,
+        formulating_scope,
         initial_state,
-        learned_in,
         learned_state,
         library_knowledge,
         manual_is_outdated,
         read_undos,
         rule_form_without,
-        start_of,
+        starting_knowledge,
         with_manual,
         with_undos,
     )

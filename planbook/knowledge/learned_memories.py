@@ -1,11 +1,11 @@
-"""Memories that give planners what a run of `planbook build` learned, or the knowledge in a library's files."""
+"""Memories of the knowledge that a run of `planbook build` learned, or that a library's files contain."""
 
 from collections.abc import Collection
 from typing import Any
 
 from planbook.config import Config
 from planbook.knowledge.memory import RETRIEVAL, SINGLE_PART, SKILL, check_single_parts, single_parts
-from planbook.knowledge.states import library_knowledge, rule_form_without, start_of
+from planbook.knowledge.states import library_knowledge, rule_form_without, starting_knowledge
 from planbook.manuals import default_starts, excerpt
 from planbook.planner import Memory, method
 from planbook.rules import Knowledge, LearnedMemory, ablated, mark_optional_code, render_rules
@@ -33,7 +33,7 @@ def _with_default_example(config: Config, knowledge: Knowledge) -> Knowledge:
     """
     if knowledge.example or method(config.planner).demonstrations:
         return knowledge
-    start = start_of(config, default_starts(config.environment.name, config.selection.split or ""))
+    start = starting_knowledge(config, default_starts(config.environment.name, config.selection.split or ""))
     return knowledge.model_copy(update={"example": start.example, "rules": knowledge.rules or start.rules})
 
 
@@ -45,7 +45,7 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
     few in the starting knowledge, and the planner gets them all. With ``--paper``, plans can call the helper methods in
     rules, but not the functions of skills, as in the paper.
     """
-    knowledge = _reduced(config, knowledge)
+    knowledge = _without_left_out_parts(config, knowledge)
     manual = ablated(knowledge, config.without).manual
     return LearnedMemory(
         knowledge,
@@ -60,7 +60,7 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
     )
 
 
-def _reduced(config: Config, knowledge: Knowledge) -> Knowledge:
+def _without_left_out_parts(config: Config, knowledge: Knowledge) -> Knowledge:
     if config.learning is None:
         knowledge = without_single_parts(knowledge, config.without)
     rules = rule_form_without(set(config.without) - {"logs"}).apply_to(knowledge.rules)
@@ -72,12 +72,12 @@ def without_single_parts(knowledge: Knowledge, names: Collection[str]) -> Knowle
 
     Together with a skill, the procedure for its type is removed. Rules are also removed from the manual.
     """
-    named = {name for name in names if SINGLE_PART.fullmatch(name)} & set(single_parts(knowledge))
-    if not named:
+    removed = {name for name in names if SINGLE_PART.fullmatch(name)} & set(single_parts(knowledge))
+    if not removed:
         return knowledge
-    rules = tuple(rule for rule in knowledge.rules if rule.id not in named)
+    rules = tuple(rule for rule in knowledge.rules if rule.id not in removed)
     kept: dict[str, Any] = {
-        part: {kind: value for kind, value in getattr(knowledge, part).items() if f"{SKILL}{kind}" not in named}
+        part: {kind: value for kind, value in getattr(knowledge, part).items() if f"{SKILL}{kind}" not in removed}
         for part in ("skills", "procedures")
     }
     manual = excerpt(knowledge.manual, rules) if knowledge.manual and rules else ""

@@ -12,46 +12,48 @@ from typing import Any
 
 from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 from planbook.runs import Entry, Run
-from planbook.store import RESTART, Watch, restart_scope
+from planbook.store import RESTART, OnEvent, restart_scope
 
 ALL_TYPES = "all"
-"""Part of the scopes and events of knowledge, which says that it is about all task types together."""
+"""Part of the scopes and events of knowledge, which is learned for all task types together."""
 INITIAL_STATE = f"beginning/{ALL_TYPES}"
 """The scope in which the initial knowledge is recorded."""
 LEARNED = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
 """Matches the scope in which a run learned from an episode. The first match group is the episode's number."""
-SPOILT = "spoilt"
-"""A key in the ``learnt`` event of a failed step. Its value is the reason for the failure."""
+FAILURE_KEY = "spoilt"
+"""Key in the ``learnt`` event of a failed step. Its value is the reason for the failure."""
 
 
-def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
+def learn_once(
+    run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], on_event: OnEvent | None = None
+) -> Any:
     """Return the recorded result of a step, or carry it out with ``make`` and record its result as a ``learnt`` event.
 
     If the step was begun earlier but not finished, ``make`` must first repeat the events that it recorded then. If it
     does not, for example because the user has undone changes since, the step is restarted in the scope
-    ``PATH/restart/N``. ``watch`` is called with every new event. Raises UnusableReply if a model gives no usable reply;
-    the next call then restarts the step. Raises ModelError or BudgetEnded if a model cannot be asked.
+    ``PATH/restart/N``. ``on_event`` is called with every new event. Raises UnusableReply if a model gives no usable
+    reply; the next call then restarts the step. Raises ModelError or BudgetEnded if a model cannot be asked.
     """
     for attempt in chain([path], (restart_scope(path, number) for number in count(1))):
-        scope = Scope(run.journal(attempt, watch), attempt, roles)
+        scope = Scope(run.journal(attempt, on_event), attempt, roles)
         try:
             learned = scope.get_or_record("learnt", partial(make, scope))
         except JournalMismatch as mismatch:
-            scope.journal.put(attempt, "learnt", 0, {SPOILT: str(mismatch)})
+            scope.journal.put(attempt, "learnt", 0, {FAILURE_KEY: str(mismatch)})
         except UnusableReply as unusable:
-            scope.journal.put(attempt, "learnt", 0, {SPOILT: str(unusable)})
+            scope.journal.put(attempt, "learnt", 0, {FAILURE_KEY: str(unusable)})
             raise
         else:
-            if SPOILT not in learned:
+            if FAILURE_KEY not in learned:
                 return learned
     raise AssertionError("there is always another attempt")
 
 
 def learned_event(run: Run, path: str) -> Any:
     """Return the body of a step's ``learnt`` event, or None if the step is not finished."""
-    return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
+    return next((row.body for row in run.store.events(path, "learnt") if FAILURE_KEY not in row.body), None)
 
 
-def learning_path(entry: Entry) -> str:
+def learning_scope(entry: Entry) -> str:
     """Return the scope in which learning from an episode is recorded."""
     return f"learn/{entry.index}"

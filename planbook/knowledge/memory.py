@@ -1,6 +1,6 @@
 """Choose the memory that a run uses, and the parts of the knowledge that it leaves out (``--without``).
 
-A memory returns what a planner gets for a task: either a stored procedure or learned knowledge, in addition to the
+For a task, a memory gives the planner either a stored procedure or learned knowledge, in addition to the
 demonstrations that the run's planning method shows to its models.
 """
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from planbook import knowledge  # a lazy package: playing stored procedures imports no other module of it
+from planbook import knowledge  # a lazy package: stored procedures are played without its other modules
 from planbook.config import FOUND, Config
 from planbook.errors import BadArgument
 from planbook.manuals import DemonstratingMemory, ProcedureLibrary
@@ -58,22 +58,21 @@ def _library_memory(config: Config) -> Memory:
     return knowledge.library_memory(config)
 
 
-# Parts of the knowledge that a run can leave out with ``--without``: the ablations of the AutoManual paper, and single
-# rules and skills
+# The values of ``--without``: the ablations of the AutoManual paper, and single rules and skills
 
 RETRIEVAL = "retrieval"
 ABLATIONS = (
     "rules", "libraries", "online", "cases", "classification", "formulation", "types", "examples", "logs", "helpers",
     RETRIEVAL, "cooperation",
 )  # fmt: skip
-"""Names of the parts. ``docs/learning.md`` says what a run does without each of them."""
+"""Names of ablations. ``docs/learning.md`` describes a run without each of them."""
 SKILL = "skill:"
 SINGLE_PART = re.compile(rf"rule_\d+|{SKILL}.+")
 """Matches the name of a single part: ``rule_N`` for a rule, or ``skill:TYPE`` for the skill and procedure of a type."""
 
 
 def check_ablations(names: Iterable[str], *, for_build: bool = False) -> None:
-    """Raise BadArgument if one of the names (values of ``--without``) names no part.
+    """Raise BadArgument if one of the names (values of ``--without``) is unknown.
 
     With ``for_build``, single rules and skills are refused as well, because `planbook build` cannot leave them out.
     This function does not check whether a single rule or skill exists.

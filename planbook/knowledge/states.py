@@ -1,6 +1,6 @@
-"""What a run of `planbook build` knew before its first episode, and after each of its episodes.
+"""The knowledge of a run of `planbook build` before its first episode, and after each of its episodes.
 
-A run of `planbook build` records the state of its knowledge after each episode. Users can undo changes to the rules. An
+The run records the state of its knowledge after each episode. Users can undo changes to the rules. An
 undo is recorded as an event. It does not change the recorded states, but is applied whenever a state is read.
 """
 
@@ -12,7 +12,7 @@ from pydantic import Field
 
 from planbook.config import SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument
-from planbook.knowledge.learning_events import ALL_TYPES, INITIAL_STATE, LEARNED, SPOILT, learned_event
+from planbook.knowledge.learning_events import ALL_TYPES, FAILURE_KEY, INITIAL_STATE, LEARNED, learned_event
 from planbook.manuals import Manual, Start, read_knowledge, read_start, render
 from planbook.planner import Conclusion, Text
 from planbook.rules import RULES_PART, Citation, History, Knowledge, LearnedRecord, RuleBook, RuleForm
@@ -20,7 +20,7 @@ from planbook.runs import Run, is_run
 from planbook.wording import counted
 
 
-def formulating_path(state: "KnowledgeState") -> str:
+def formulating_scope(state: "KnowledgeState") -> str:
     """Return the scope in which writing a manual from the current rules is recorded."""
     return f"formulate/{ALL_TYPES}/{len(state.history.entries)}"
 
@@ -38,11 +38,11 @@ class WaitingEpisode(LearnedRecord):
 
 
 class KnowledgeState(LearnedRecord):
-    """The knowledge after some episodes, and the history of its rules.
+    """The knowledge after some of a run's episodes, and the history of its rules.
 
     ``streaks`` maps each task type to the number of its latest tasks that were solved in a row. ``notes`` describes
-    replies of the Builder that could not be used. ``procedures_at`` maps each task type with a procedure to the
-    number of entries that the history had after the episode from which the procedure was learned.
+    replies of the Builder that could not be used. ``procedures_at`` maps each task type with a procedure to the length
+    of the history after the episode from which the procedure was learned.
     """
 
     knowledge: Knowledge
@@ -68,8 +68,8 @@ class KnowledgeState(LearnedRecord):
         before, after = ({rule.id: rule.check for rule in book.active} for book in (self.history.book, history.book))
         edited = {id for id, check in after.items() if before.get(id, check) != check}
         citations = tuple(
-            cited.model_copy(update={"obeyed": {id: value for id, value in cited.obeyed.items() if id not in edited}})
-            for cited in self.citations
+            citation.model_copy(update={"obeyed": {id: did for id, did in citation.obeyed.items() if id not in edited}})
+            for citation in self.citations
         )
         knowledge = self.knowledge.model_copy(update={"rules": history.book.active})
         return self.model_copy(update={"history": history, "knowledge": knowledge, "citations": citations})
@@ -79,10 +79,10 @@ def initial_state(config: Config) -> KnowledgeState:
     """Return the knowledge with which a run of `planbook build` begins.
 
     By default, this is the starting knowledge (an example and its rules) that the run names. If the user has chosen a
-    library, it is what the library contains now, but with the starting examples added to the library's example. Raises
+    library, it is the library's current content, with the starting examples added to the library's example. Raises
     BadStart, BadRun, BadKnowledge or BadArgument if the knowledge cannot be read.
     """
-    start = start_of(config, config.building.start)
+    start = starting_knowledge(config, config.building.start)
     knowledge = Knowledge(environment=config.environment.name, rules=start.rules, example=start.example)
     book = RuleBook.from_rules(start.rules)
     if config.library != SHIPPED_LIBRARY:
@@ -94,7 +94,7 @@ def initial_state(config: Config) -> KnowledgeState:
     return KnowledgeState(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
 
 
-def start_of(config: Config, names: Sequence[str]) -> Start:
+def starting_knowledge(config: Config, names: Sequence[str]) -> Start:
     """Read the starting knowledge (rules and examples) with these names.
 
     If the run leaves out helper methods, the version for runs without helper methods is read. Raises BadStart if a file
@@ -114,22 +114,22 @@ def rule_form_without(names: Iterable[str]) -> RuleForm:
     )
 
 
-def _with_new_examples(config: Config, known: str) -> str:
-    """Add the run's starting examples to the example of the library, ``known``, unless it contains them already.
+def _with_new_examples(config: Config, library_example: str) -> str:
+    """Add the run's starting examples to the library's example, unless it contains them already.
 
     The added examples name no rules, because the run has the library's rules (AutoManual, appendix D).
     """
     for name in config.building.start:
-        example = RULES_PART.sub("", start_of(config, [name]).example)
-        if example.strip() not in RULES_PART.sub("", known):
-            known = f"{known}\n{example}" if known else example
-    return known
+        example = RULES_PART.sub("", starting_knowledge(config, [name]).example)
+        if example.strip() not in RULES_PART.sub("", library_example):
+            library_example = f"{library_example}\n{example}" if library_example else example
+    return library_example
 
 
 def _read_library(config: Config) -> tuple[Knowledge, RuleBook]:
     """Return the knowledge in the library, and its rule book.
 
-    If the library is a run, the numbers of its deleted rules are not used again.
+    If the library is a run, its rule book does not use the numbers of deleted rules again.
     """
     folder = config.library_folder
     if not is_run(folder):
@@ -164,12 +164,10 @@ def check_learns(run: Run, advice: str = "") -> None:
         raise BadArgument(f"{run.folder} is not a run of `planbook build`, so it has learned nothing{advice}")
 
 
-def learned_in(run: Run, after: int | None = None) -> KnowledgeState | None:
-    """Return the state of knowledge in a run of `planbook build`.
+def find_learned_state(run: Run, after: int | None = None) -> KnowledgeState | None:
+    """Return the knowledge of a run of `planbook build` after its first ``after`` episodes, by default after all.
 
-    It is None if the run has not begun to learn, or has separate rules for each task type (see ``per_type``).
-
-    It is the state after the first ``after`` episodes of the run or, if ``after`` is None, after all episodes. Raises
+    Return None if the run has not begun to learn, or has separate rules for each task type (see ``per_type``). Raises
     BadArgument if the run is not a run of `planbook build`.
     """
     check_learns(run)
@@ -178,14 +176,14 @@ def learned_in(run: Run, after: int | None = None) -> KnowledgeState | None:
     recorded: Any = learned_event(run, INITIAL_STATE)
     for row in run.store.events("learn", "learnt"):
         match = LEARNED.fullmatch(row.scope)
-        if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
+        if match and FAILURE_KEY not in row.body and (after is None or int(match[1]) < after):
             recorded = row.body
     return with_undos(KnowledgeState.model_validate(recorded), read_undos(run)) if recorded else None
 
 
 def learned_state(run: Run, after: int | None = None) -> KnowledgeState:
-    """Return the same as ``learned_in``. Raises BadArgument if it is None, too."""
-    if (state := learned_in(run, after)) is None and run.config.building.per_type:
+    """Like ``find_learned_state``, but raise BadArgument instead of returning None."""
+    if (state := find_learned_state(run, after)) is None and run.config.building.per_type:
         separate = "has separate rules for each task type, made with --per-type by an earlier version of planbook"
         raise BadArgument(f"{run.folder} {separate}; build again without this option")
     if state is None:
@@ -207,17 +205,16 @@ def library_knowledge(config: Config) -> Knowledge:
 
 
 def read_undos(run: Run) -> dict[int, int]:
-    """Return a dict of the undos that users have made in a run.
+    """Return the undos that users have made in a run.
 
-    A key is the length of the history before the undo. The value is the number of the first entry of the history that
-    was undone.
+    The dict maps the length of the history before an undo to the number of the first entry that was undone.
     """
     rows: Iterable[Any] = run.store.events("undo", "undo")
     return {row.body["after"]: row.body["entry"] for row in rows}
 
 
 def with_undos(state: KnowledgeState, undos: Mapping[int, int]) -> KnowledgeState:
-    """Return the state after the undos that users made when the state's history had its present length.
+    """Return the state after the undos that were made when the history was as long as it is in this state.
 
     An undo makes the history one entry longer, so another undo may follow it.
     """
@@ -227,8 +224,8 @@ def with_undos(state: KnowledgeState, undos: Mapping[int, int]) -> KnowledgeStat
 
 
 def with_manual(run: Run, state: KnowledgeState) -> Knowledge:
-    """Return the knowledge of a state, with the manual that was written from its rules, if there is one."""
-    recorded = learned_event(run, formulating_path(state))
+    """Return the knowledge of a state, with the manual written from its rules, if there is one."""
+    recorded = learned_event(run, formulating_scope(state))
     if recorded is None:
         return state.knowledge
     manual = Manual.model_validate(recorded["manual"])
@@ -237,5 +234,5 @@ def with_manual(run: Run, state: KnowledgeState) -> Knowledge:
 
 def manual_is_outdated(run: Run, state: KnowledgeState) -> bool:
     """Return True if a manual was written, but not from the present rules."""
-    current = formulating_path(state)
+    current = formulating_scope(state)
     return learned_event(run, current) is None and learned_event(run, current.rpartition("/")[0]) is not None

@@ -19,7 +19,7 @@ from planbook.knowledge import (
     initial_state,
     learn_once,
     learned_memory,
-    learning_path,
+    learning_scope,
     read_undos,
     rule_form_without,
     with_undos,
@@ -43,16 +43,16 @@ from planbook.rules import (
     with_conclusion,
 )
 from planbook.runs import Entry, Run, last_scope
-from planbook.store import Watch, without_restart
+from planbook.store import OnEvent, without_restart
 from planbook.workers import EpisodeWorker
 
 
 class Learner:
     """Keeps the current knowledge of a run of `planbook build`, and extends it after each episode."""
 
-    def __init__(self, run: Run, watch: Watch | None = None) -> None:
-        """Read or record the initial knowledge of the run. ``watch`` is called with each new learning event."""
-        self._run, self._config, self._undone, self._watch = run, run.config, read_undos(run), watch
+    def __init__(self, run: Run, on_event: OnEvent | None = None) -> None:
+        """Read or record the initial knowledge of the run. ``on_event`` is called with each new learning event."""
+        self._run, self._config, self._undone, self._on_event = run, run.config, read_undos(run), on_event
         self._state = self._recorded_initial_state()
 
     def recall(self, task: Task) -> Recall:
@@ -79,7 +79,7 @@ class Learner:
             return state.model_dump(mode="json")
 
         roles = worker.roles.seeded(self._config.seed)
-        recorded = learn_once(self._run, learning_path(entry), roles, make, self._watch)
+        recorded = learn_once(self._run, learning_scope(entry), roles, make, self._on_event)
         self._state = with_undos(KnowledgeState.model_validate(recorded), self._undone)
 
     def _recorded_initial_state(self) -> KnowledgeState:
@@ -250,7 +250,7 @@ def _describe(run: Run, id: str, entry: Entry, *, thoughts: bool) -> str:
         text = f"# The episode {id}\n\n{render_trajectory(read_episode(run, entry), thoughts=thoughts)}"
     except LookupError as error:
         raise LookupError(f"{id} has not been played yet") from error
-    asked: Iterable[Any] = run.store.events(learning_path(entry), "ask") if thoughts else ()
+    asked: Iterable[Any] = run.store.events(learning_scope(entry), "ask") if thoughts else ()
     replies = [event.body["reply"]["text"] for event in asked if "/conclusion/" in event.scope]
     return f"{text}\n\n## The agent's conclusion\n\n{replies[-1]}" if replies else text
 

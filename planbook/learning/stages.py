@@ -9,7 +9,7 @@ from typing import Any
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.knowledge import (
-    formulating_path,
+    formulating_scope,
     learn_once,
     learned_state,
     playing_memory,
@@ -25,7 +25,7 @@ from planbook.manuals import (
 from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply
 from planbook.rules import Rule, render_environment
 from planbook.runs import Entry, Run
-from planbook.store import Watch
+from planbook.store import OnEvent
 from planbook.wording import TYPE_SOLVED
 from planbook.workers import EpisodeWorker, Execution, Switches, play_episode, play_in_order, roles_of
 
@@ -36,22 +36,22 @@ SKIPPED = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
 
 
 def build(
-    run: Run, on_ending: Callable[[Entry, Ending], None], *, execution: Execution, watch: Watch | None = None
+    run: Run, on_ending: Callable[[Entry, Ending], None], *, execution: Execution, on_event: OnEvent | None = None
 ) -> bool:
     """Play the tasks of a run in order, and learn from each. Return False if the run was stopped before the end.
 
     Calling this again continues a run that was stopped or killed. With ``--from``, no episode is played: all are copied
     from other runs or from files.
     """
-    learner = Learner(run, watch)
-    copies = episodes_to_copy(run) if run.config.copies else None
+    learner = Learner(run, on_event)
+    copies = episodes_to_copy(run) if run.config.copies_episodes else None
     memory = learner if copies else playing_memory(run.config, learner)
 
     def play_one(entry: Entry, worker: EpisodeWorker) -> Ending:
         if learner.is_skipped(entry):
             scope = Scope(run.journal(entry.path), entry.path)
             scope.get_or_record("outcome", partial(SKIPPED.model_dump, mode="json"))
-        ending = copy_next(run, entry, copies) if copies else play_episode(run, memory, entry, worker, watch)
+        ending = copy_next(run, entry, copies) if copies else play_episode(run, memory, entry, worker, on_event)
         learner.learn(entry, ending, worker)
         return ending
 
@@ -71,7 +71,7 @@ def formulate(run: Run, config: Config) -> None:
     roles = roles_of(run, Switches(), config)
     with run.meter.formulating():
         make = partial(_formulate, rules=state.knowledge.rules, config=config)
-        learn_once(run, formulating_path(state), roles, make)
+        learn_once(run, formulating_scope(state), roles, make)
 
 
 def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:

@@ -40,7 +40,7 @@ def building_tasks(config: Config) -> list[Task]:
     ``--verify`` is invalid.
     """
     _check_verify(config)
-    if config.copies:
+    if config.copies_episodes:
         return tasks_to_copy(config)
     rng = random.Random(f"building/{config.seed}")
     any_type = config.types == FOUND and not config.selection.ids

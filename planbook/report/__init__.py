@@ -30,7 +30,7 @@ from planbook.report.episodes import DocumentPacker, episode_document, escape_js
 from planbook.report.sections import comparison, sections
 from planbook.results import RunResults, read_run
 from planbook.runs import Run, without_folders
-from planbook.spending import prices_from
+from planbook.spending import load_pricing
 
 FILE = "report.html"
 
@@ -51,7 +51,7 @@ def report_runs(folders: Sequence[Path], out: Path | None, prices: Path | None =
     Raises BadRun if a run cannot be read, BadArgument if the file cannot be written, or BadPrices if the price table is
     invalid.
     """
-    price = prices_from(prices) if prices else None
+    price = load_pricing(prices) if prices else None
     target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
     with ExitStack() as stack:
         runs = [stack.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]

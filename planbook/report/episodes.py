@@ -24,7 +24,7 @@ from planbook.planner import (
 from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.store import Event
-from planbook.wording import cause_of, counted, escape_control, outcome_of, score_of
+from planbook.wording import cause_text, counted, escape_control, outcome_text, score_text
 
 CHUNK = 200_000
 """A chunk is full when its JSON has this many characters: enough to compress well, and still quick to decompress."""
@@ -124,16 +124,16 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
     """Return the row of an episode. If the run is ``live``, an episode that has not begun is shown as waiting."""
     ending, cost = episode.ending, episode.cost
     is_waiting = live and episode.index not in run.order
-    details = [cause] if (cause := cause_of(ending)) else []
+    details = [cause] if (cause := cause_text(ending)) else []
     if not (is_waiting or episode.is_skipped):
-        details.append(counted(cost.actions, "action") + score_of(ending))
+        details.append(counted(cost.actions, "action") + score_text(ending))
     details += [counted(ending.error_steps, "error step")] if ending.error_steps else []
     details += [counted(cost.calls, "call"), counted(cost.tokens, "token")] if cost.calls else []
     return {
         "id": f"{anchor}-{episode.index}",
         "n": episode.index,
         "outcome": ending.outcome.value,
-        "shown": "begun" if episode.is_open else "waiting" if is_waiting else outcome_of(ending),
+        "shown": "begun" if episode.is_open else "waiting" if is_waiting else outcome_text(ending),
         "type": episode.entry.task.type,
         "cause": ending.cause,
         "task": episode.entry.task.id,

@@ -7,7 +7,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-from planbook.knowledge import KnowledgeState, learned_in, with_manual
+from planbook.knowledge import KnowledgeState, find_learned_state, with_manual
 from planbook.report.elements import Node, details
 from planbook.results import RunResults
 from planbook.results.measures import versions_line
@@ -34,7 +34,7 @@ def learned(run: RunResults, state: KnowledgeState | None) -> Iterator[Node]:
     """Yield nodes about everything that was learned."""
     if state is None:
         return
-    known, initial = with_manual(run.run, state), learned_in(run.run, after=0)
+    known, initial = with_manual(run.run, state), find_learned_state(run.run, after=0)
     if known.manual:
         yield details("noted", "manual", ["div.prose", *prose(known.manual)])
     if known.found:

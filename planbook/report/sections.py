@@ -15,7 +15,7 @@ from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.rendering import comparison_parts, run_letter
 from planbook.console import ALL
 from planbook.errors import BadArgument, BadRun
-from planbook.knowledge import KnowledgeState, learned_in
+from planbook.knowledge import KnowledgeState, find_learned_state
 from planbook.options import flatten_settings
 from planbook.planner import INVOCATION, Ending, Outcome, Spending
 from planbook.report.charts import charts, with_options
@@ -34,8 +34,8 @@ from planbook.wording import (
     format_money,
     in_words,
     interval,
-    outcome_of,
-    score_of,
+    outcome_text,
+    score_text,
     utc_time,
 )
 
@@ -48,7 +48,7 @@ def sections(run: RunResults, anchor: str, *, live: bool = False) -> list[Sectio
     The ids of all HTML elements about the run begin with ``anchor``.
     """
     ended = run.so_far() if live else run
-    state = learned_in(run.run) if run.run.config.learning is not None else None
+    state = find_learned_state(run.run) if run.run.config.learning is not None else None
     contents: list[tuple[str, str, Iterable[Node]]] = [
         ("overview", "", [facts(ended, run, state)]),
         ("results", "Results", results(ended, anchor)),
@@ -187,7 +187,7 @@ def _branches_of_episode(original: Run, episode: int, forks: Sequence[tuple[Fork
 def _ended(ending: Ending | None) -> str:
     if ending is None:
         return "not ended"
-    return f"{outcome_of(ending)} after {counted(ending.actions, 'action')}{score_of(ending)}"
+    return f"{outcome_text(ending)} after {counted(ending.actions, 'action')}{score_text(ending)}"
 
 
 # Costs

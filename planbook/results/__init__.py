@@ -23,7 +23,7 @@ from typing import Any
 from planbook.config import SHIPPED_LIBRARY
 from planbook.envs import MissingRequirement
 from planbook.errors import BadRun
-from planbook.knowledge import LEARNED, SPOILT
+from planbook.knowledge import FAILURE_KEY, LEARNED
 from planbook.planner import INVOCATION, Outcome, Spending, bulky_fields, cost_of, figures_of
 from planbook.results.learning_cost import BuildingState, LearningPayoff, state_after
 from planbook.results.measures import known_milestones
@@ -95,9 +95,9 @@ class RunResults:
     @classmethod
     def empty(cls, run: Run, name: str, price: Pricing | None = None) -> "RunResults":
         """Return the table of a run before any event is read. The default ``price`` is from the run's price table."""
-        copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
+        copied, bulky = bool(run.config.copies_episodes), bulky_fields(run.config.planner)
         rows = (Result(entry, run.file.answer_action, copied, bulky) for entry in run.entries())
-        return cls(run, name, price or run.price, {row.index: row for row in rows}, _new_inputs=run.initial_inputs)
+        return cls(run, name, price or run.pricing, {row.index: row for row in rows}, _new_inputs=run.initial_inputs)
 
     def take(self, event: Event) -> Iterable[int]:
         """Add the next event to the table, and return the numbers of the episodes that it changes.
@@ -148,7 +148,7 @@ class RunResults:
     def _take_outside(self, event: Event, cost: Spending) -> None:
         if event.kind == "outcome" and index_of(event.scope) >= 0:
             self._strays.add(index_of(event.scope))
-        if self.is_building_run and event.kind == "learnt" and SPOILT not in event.body:
+        if self.is_building_run and event.kind == "learnt" and FAILURE_KEY not in event.body:
             match = LEARNED.fullmatch(event.scope)
             if match and int(match[1]) in self.episodes:
                 self._add_step(int(match[1]), event.body)

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
         new_folder,
         without_folders,
     )
-    from planbook.runs.installed import DECISIVE, InputChange, changed_versions, changes, versions
+    from planbook.runs.installed import DECISIVE, InputChange, changed_inputs, changed_versions, versions
     from planbook.runs.run import (
         AGAIN,
         DIVERGED,
         INPUTS_KEY,
         PAUSED,
         Run,
-        broken_paths,
+        broken_scopes,
         last_attempt,
         last_scope,
         recorded_endings,

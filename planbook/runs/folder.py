@@ -1,4 +1,4 @@
-"""The folder of a run, and its file run.json, which holds the run's configuration and describes its inputs."""
+"""The folder of a run, and the file run.json in it, which holds the run's configuration and describes its inputs."""
 
 import fcntl
 import os
@@ -30,7 +30,7 @@ RETRY_SECONDS = 0.05
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
-    """Create a folder whose name is the current time and ``name`` (by default, the environment and the planner).
+    """Create a folder named after the current time and ``name`` (by default, the environment and the planner).
 
     Raises BadRun if the folder cannot be created.
     """
@@ -59,7 +59,7 @@ def branches_of(run: Path) -> list[Path]:
 
 
 def is_run(folder: Path) -> bool:
-    """Return whether a folder holds a run."""
+    """Return True if a folder holds a run."""
     return (folder / CONFIG_FILE).is_file()
 
 
@@ -85,7 +85,7 @@ def claim_folder(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether a process has claimed the folder, without claiming it."""
+    """Return True if a process has claimed the folder. This does not claim it."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -104,7 +104,7 @@ ChangePath = Callable[[Path], Path]
 """A function that maps the path of a file or folder to a new path."""
 SEARCHED_PARENTS = 4
 """Number of folders above the run's folder in which moved files are searched for."""
-EXECUTED = (".py", ".json")
+EXECUTED_SUFFIXES = (".py", ".json")
 """Suffixes of files that are executed, or that contain commands to execute."""
 PROMPT_DIGITS = 16
 """Number of recorded digits of a prompt's digest: enough to tell versions of the prompt apart."""
@@ -117,18 +117,18 @@ def with_current_paths(config: Config, folder: Path, digests: Collection[str] = 
     as ``methods/my.py``, are looked up in the folders above the run's folder, and in the current folder. A file that
     would be executed is used only if it has one of the recorded ``digests``.
     """
-    return with_paths(config, lambda path: _find(path, folder, digests))
+    return with_paths(config, lambda path: _current_path(path, folder, digests))
 
 
-MAX_SHOWN = 80
+MAX_SHOWN_CHARS = 80
 """Maximum total length of two differing values that a message shows."""
 
 
-def describe_difference(name: str, *settings: Mapping[str, Any]) -> str:
-    """Return the option that sets a setting. Short values in the existing and the new run are appended to it."""
+def describe_difference(name: str, existing: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return the option that sets a setting, followed by the existing and the new value if these are short."""
     flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
-    then, now = (dict(flatten_settings(each)).get(name, "none") for each in settings)
-    is_shown = then != now and len(then + now) <= MAX_SHOWN and "\n" not in then + now
+    then, now = (dict(flatten_settings(settings)).get(name, "none") for settings in (existing, new))
+    is_shown = then != now and len(then + now) <= MAX_SHOWN_CHARS and "\n" not in then + now
     return f"{flag}: {then}, now {now}" if is_shown and not flag.startswith("--no-") else flag
 
 
@@ -160,36 +160,36 @@ def change_path_in_name(name: str, change: ChangePath) -> str:
 
     Names with a path have the form FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json.
     """
-    kind, colon, rest = name.partition(":")
+    kind, colon, target = name.partition(":")
     if kind == "module":
-        return f"{kind}:{change_path_in_name(rest, change)}"
+        return f"{kind}:{change_path_in_name(target, change)}"
     if kind == "mcp":
-        return f"{kind}:{change(Path(rest))}" if rest.endswith(".json") and " " not in rest else name
-    return f"{change(Path(kind))}{colon}{rest}" if kind.endswith(".py") else name
+        return f"{kind}:{change(Path(target))}" if target.endswith(".json") and " " not in target else name
+    return f"{change(Path(kind))}{colon}{target}" if kind.endswith(".py") else name
 
 
 def change_path_in_model(model: str, change: ChangePath) -> str:
     """Return the name of a model. If it contains a path, as in recorded:FILE, ``change`` is applied to the path."""
-    kind, _, rest = model.partition(":")
-    if kind == "exchange" and rest:
-        return f"{kind}:{change(Path(rest))}"
+    kind, _, target = model.partition(":")
+    if kind == "exchange" and target:
+        return f"{kind}:{change(Path(target))}"
     if kind == "scripted":
-        path, _, name = rest.rpartition(":")
+        path, _, name = target.rpartition(":")
         return f"{kind}:{change(Path(path))}:{name}" if path else model
-    if kind != "recorded" or (not Path(rest).is_absolute() and (RECORDINGS / f"{rest}.jsonl").is_file()):
+    if kind != "recorded" or (not Path(target).is_absolute() and (RECORDINGS / f"{target}.jsonl").is_file()):
         return model
-    path, plus, inner = rest.partition("+")
+    path, plus, inner = target.partition("+")
     return f"{kind}:{change(Path(path))}{plus}{change_path_in_model(inner, change) if inner else ''}"
 
 
-def _find(path: Path, folder: Path, digests: Collection[str]) -> Path:
+def _current_path(path: Path, folder: Path, digests: Collection[str]) -> Path:
     """Return the current path of a file or folder that may have been moved, or ``path`` if it is not found."""
     if path.exists():
         return path
     for parent in (*folder.resolve().parents[:SEARCHED_PARENTS], Path.cwd()):
         for length in range(len(path.parts) - 1, 0, -1):
             moved = parent.joinpath(*path.parts[-length:])
-            if moved.exists() and (path.suffix not in EXECUTED or _has_digest(moved, digests)):
+            if moved.exists() and (path.suffix not in EXECUTED_SUFFIXES or _has_digest(moved, digests)):
                 return moved
     return path
 
@@ -202,7 +202,7 @@ def _has_digest(path: Path, digests: Collection[str]) -> bool:
 class RunInputs(StrictModel):
     """The inputs of a run, apart from software versions.
 
-    Each field except ``seeds`` maps the names of inputs to their SHA-256 digests. Those of prompts are shortened.
+    Each field except ``seeds`` maps the names of inputs to their SHA-256 digests. The digests of prompts are shortened.
     ``knowledge`` covers the library, the examples with which learning begins, and the demonstrations. ``models`` covers
     recordings and scripts that act as models. ``seeds`` maps names to seeds: the run's own seed, and the seed that
     is sent to each role's model in the first repeat. The seeds of tasks are recorded with the tasks.
@@ -247,15 +247,15 @@ class Imported(StrictModel):
 
     @property
     def configs(self) -> list[Any]:
-        """The configurations of the runs from which episodes were exported. An unknown one is an empty dict."""
+        """The configurations of the runs from which episodes were exported; an empty dict for an unknown one."""
         return [origin.facts.get("config") or {} for origin in self.origins]
 
     @property
     def declarations(self) -> dict[str, Any]:
         """The facts that the exported runs recorded about their environment, or an empty dict if these facts differ."""
         origins: list[Any] = [origin.facts for origin in self.origins]
-        found = {(facts.get("answer_action", ""), tuple(facts.get("milestones", ()))) for facts in origins}
-        return dict(zip(("answer_action", "milestones"), found.pop(), strict=True)) if len(found) == 1 else {}
+        declared = {(facts.get("answer_action", ""), tuple(facts.get("milestones", ()))) for facts in origins}
+        return dict(zip(("answer_action", "milestones"), declared.pop(), strict=True)) if len(declared) == 1 else {}
 
     def facts_of(self, index: int) -> dict[str, Any]:
         """Return the facts about the run from which the episode with this index was exported."""
@@ -382,7 +382,7 @@ class Entry(StrictModel):
 
 
 def index_of(scope: str) -> int:
-    """Return the index of the episode that a scope such as ``task/3/restart/1`` belongs to, or -1 if there is none."""
+    """Return the index of the episode that contains a scope such as ``task/3/restart/1``, or -1 if there is none."""
     name, _, below = scope.partition("/")
     number = below.partition("/")[0]
     return int(number) if name == "task" and number.isdecimal() else -1

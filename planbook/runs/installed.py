@@ -1,4 +1,4 @@
-"""The versions of Python, of packages and of planbook's own code, and changes in a run's versions and inputs."""
+"""The versions of Python, packages and planbook's own code, and changes in a run's versions and inputs."""
 
 import platform
 import subprocess
@@ -15,8 +15,9 @@ RECORDED_PACKAGES = ("RestrictedPython", "openai", "pydantic", "tree-sitter")
 """Packages whose versions each run records. Environments report those of their own packages (``versions()``)."""
 CODE = "planbook code"
 """Key of planbook's code among the versions. In a checkout, the code may change while planbook's version does not."""
-HERE = Path(__file__).resolve().parents[1]
-HOME = HERE.parent
+PACKAGE = Path(__file__).resolve().parents[1]
+CHECKOUT = PACKAGE.parent
+"""The folder of the checkout, if planbook runs from one."""
 CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
 DIGITS = 12
 """Number of recorded digits of a commit or digest."""
@@ -38,19 +39,19 @@ def versions() -> Mapping[str, str]:
 def code_version() -> str:
     """Return the commit of planbook's code, with a digest of the files if they have changed.
 
-    If the code is in no checkout, return only a digest.
+    If the code is not in a checkout, return only a digest.
     """
-    commit = _git("rev-parse", "HEAD") if _git("rev-parse", "--show-toplevel") == str(HOME) else None
+    commit = _git("rev-parse", "HEAD") if _git("rev-parse", "--show-toplevel") == str(CHECKOUT) else None
     if commit and _git("status", "--porcelain", "--untracked-files=no") == "":
         return f"commit {commit[:DIGITS]}"
-    folders = (HERE, *(HERE / name for name in PACKAGES))  # in a checkout, the packages are links, which are followed
+    folders = (PACKAGE, *(PACKAGE / name for name in PACKAGES))  # in a checkout, these are links, which are followed
     digest = texts_digest(folder_digest(folder, CODE_FILES) for folder in folders)[:DIGITS]
     return f"commit {commit[:DIGITS]}, changed ({digest})" if commit else f"files {digest}"
 
 
 def _git(*arguments: str) -> str | None:
-    """Return the output of a git command in the folder of planbook, or None if it fails or git is not installed."""
-    command = ["git", "-C", str(HOME), *arguments]
+    """Return the output of a git command in CHECKOUT, or None if it fails or git is not installed."""
+    command = ["git", "-C", str(CHECKOUT), *arguments]
     try:
         process = subprocess.run(command, check=False, capture_output=True, text=True, timeout=GIT_SECONDS)
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
@@ -66,7 +67,7 @@ INPUTS = {
     "models": "model {}",
     "prices": "the {}",
 }
-"""Maps each field of ``RunInputs``, except seeds, to a phrase for an input in it. Its name replaces the braces.
+"""Maps each field of ``RunInputs``, except seeds, to a phrase for an input in it. The input's name replaces {}.
 
 For example, a changed prompt called ``act`` is "prompt act". The only input in ``prices`` is called "price table"."""
 DECISIVE = ("data", "prompts", "knowledge")
@@ -97,15 +98,15 @@ class InputChange(NamedTuple):
 
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
-    """Return the changed versions of software that is in both dicts. (An older planbook recorded other software.)"""
+    """Return the changed versions of software that is in both dicts. (Older releases recorded other software.)"""
     return [InputChange(VERSIONS, name, old, now[name]) for name, old in then.items() if now.get(name, old) != old]
 
 
-def changes(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
+def changed_inputs(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
     """Return the changed inputs. If an older planbook did not record the inputs (``then`` is None), return []."""
-    found = list[InputChange]()
+    changes = list[InputChange]()
     for part in INPUTS if then else ():
         before, after = getattr(then, part), getattr(now, part)
         inputs = (InputChange(part, name, before.get(name), after.get(name)) for name in {**before, **after})
-        found += [change for change in inputs if change.then != change.now]
-    return found
+        changes += [change for change in inputs if change.then != change.now]
+    return changes

@@ -1,6 +1,6 @@
 """An open run: everything that was recorded while its tasks were played, in one folder.
 
-``run.json`` has the configuration, inputs and versions. The events are in ``run.db``, or in a PostgreSQL schema
+``run.json`` holds the configuration, inputs and versions. The events are in ``run.db``, or in a PostgreSQL schema
 that ``run.json`` names.
 """
 
@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from planbook.atomic_files import TEMPORARY, open_atomic
+from planbook.atomic_files import TEMPORARY_SUFFIX, open_atomic
 from planbook.config import Config, InvocationSettings
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
@@ -47,8 +47,8 @@ from planbook.runs.folder import (
     is_run,
 )
 from planbook.runs.installed import versions
-from planbook.spending import SECONDS, Pricing, check_money, prices_from, spent_so_far
-from planbook.store import EpisodeJournal, Event, Store, Watch, create_schema, recorded_location, without_password
+from planbook.spending import SECONDS, Pricing, check_money, load_pricing, spent_so_far
+from planbook.store import EpisodeJournal, Event, OnEvent, Store, create_schema, recorded_location, without_password
 
 STORE_FILE = "run.db"
 PRICES_FILE = "prices.json"
@@ -57,7 +57,7 @@ FORMULATOR_SHARE = 0.1
 """A run of `planbook build` reserves this share of its budget for writing the manual, unless the user gives another."""
 PAUSED = "paused"
 """Key in the body of an event that begins a pause of an invocation."""
-OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
+OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY_SUFFIX}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Patterns of files that a run may leave if it is killed while it starts. An older planbook wrote ``run.new``."""
 
 
@@ -94,12 +94,12 @@ class Run:
         """Create a run in a folder. If the folder holds a run with the same configuration, open that run to play it.
 
         ``store`` is the URL of a PostgreSQL database for the events. By default, they are in a file in the folder.
-        ``inputs`` has the digests of the inputs. ``rerun_of`` is the folder of the run that this one repeats.
+        ``inputs`` holds the digests of the inputs. ``rerun_of`` is the folder of the run that this one repeats.
         ``forked`` describes the episode that the run's only episode continues. ``unjudgeable`` maps each reason why
         tasks cannot be judged to the number of tasks that were left out for this reason.
 
-        ``run.json`` is written last. If it is missing, but the folder has other files of a run, a run was killed as it
-        started there, and these files are deleted.
+        ``run.json`` is written last. If it is missing, but the folder has other files of a run, a run was killed while
+        it started there, and these files are deleted.
 
         Raises BadRun if the folder holds a run with other settings, holds files that are not a run's, or cannot be
         used; BadArgument if the URL is wrong; or MissingRequirement if the driver for PostgreSQL is missing.
@@ -167,11 +167,11 @@ class Run:
             if claim is not None:
                 cleanup.callback(os.close, claim)
             location = recorded_location(file.store, store) if file.store else folder / STORE_FILE
-            events = cleanup.enter_context(closing(Store(location, to_write=to_play)))
+            opened_store = cleanup.enter_context(closing(Store(location, to_write=to_play)))
             if to_play:
-                events.claim()
+                opened_store.claim()
             cleanup.pop_all()
-        return cls(folder, file, events, claim)
+        return cls(folder, file, opened_store, claim)
 
     @property
     def prices(self) -> Path | None:
@@ -180,9 +180,9 @@ class Run:
         return path if path.is_file() else None
 
     @property
-    def price(self) -> Pricing:
+    def pricing(self) -> Pricing:
         """The function that prices replies with the run's price table. Raises BadPrices if the table is invalid."""
-        return prices_from(self.prices)
+        return load_pricing(self.prices)
 
     @property
     def environment_versions(self) -> dict[str, str]:
@@ -201,10 +201,10 @@ class Run:
         new, existing = config.model_dump(), run.config.model_dump()
         if store:
             new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
-        if different := list(differing_names(existing, new)):
+        if names := list(differing_names(existing, new)):
             run.close()
-            listed = "; ".join(describe_difference(name, existing, new) for name in different)
-            raise BadRun(f"{folder} holds a run with other settings ({listed}); name another folder with --out")
+            differences = "; ".join(describe_difference(name, existing, new) for name in names)
+            raise BadRun(f"{folder} holds a run with other settings ({differences}); name another folder with --out")
         return run
 
     def _record_entries(self, tasks: Sequence[Task]) -> None:
@@ -216,7 +216,7 @@ class Run:
     def begin_invocation(
         self, invocation: InvocationSettings | None = None, *, models: Iterable[str] = (), note: Body | None = None
     ) -> None:
-        """Begin an invocation: one command that plays this run. Its budget also covers earlier invocations.
+        """Begin an invocation. Its budget also covers earlier invocations.
 
         A budget, timeouts or a price table in ``invocation`` replaces the run's own. ``models`` names models that will
         be asked in addition to the run's own. ``note`` is recorded with the invocation. Raises BadArgument if the
@@ -225,7 +225,7 @@ class Run:
         new, old = invocation or InvocationSettings(), self.file
         prices = new.prices or self.prices
         check_money([*self.config.models.values(), *models], new.budget or old.budget, prices)
-        price = prices_from(prices)
+        pricing = load_pricing(prices)
         update = {
             "budget": self._with_manual_share(new.budget or old.budget),
             "timeouts": new.timeouts or old.timeouts,
@@ -237,10 +237,10 @@ class Run:
         if new.prices:
             with open_atomic(self.folder / PRICES_FILE) as copy:
                 copy.write(new.prices.read_bytes())
-        spent = spent_so_far(self.own_events(), price)
-        self.meter = Meter(self.file.budget, spent, price, self.store.ledger)
-        self.store.ledger.open(amount_of(spent), spent.actions)
-        self.store.leases.open()
+        spent = spent_so_far(self.own_events(), pricing)
+        self.meter = Meter(self.file.budget, spent, pricing, self.store.ledger)
+        self.store.ledger.reset(amount_of(spent), spent.actions)
+        self.store.leases.clear()
         self._record_invocation(note or {})
 
     def _with_manual_share(self, budget: Budget) -> Budget:
@@ -278,13 +278,13 @@ class Run:
         self.store.put("run", INVOCATION, len(self.invocations), body)
         self.invocations.append(body)
 
-    def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
-        """Return the journal of a scope. New events are counted in the run's spending, and passed to ``watch``."""
+    def journal(self, path: str, on_event: OnEvent | None = None) -> EpisodeJournal:
+        """Return the journal of a scope. New events are counted in the run's spending, and passed to ``on_event``."""
 
         def metered(kind: EventKind, body: Body) -> None:
             self.meter.count(kind, body)
-            if watch is not None:
-                watch(kind, body)
+            if on_event is not None:
+                on_event(kind, body)
 
         return EpisodeJournal(self.store, path, metered)
 
@@ -309,7 +309,7 @@ class Run:
 
     def is_own(self, event: Event) -> bool:
         """Return False if an event belongs to an episode that was copied from another run."""
-        return not (self.config.copies and event.scope.startswith("task/"))
+        return not (self.config.copies_episodes and event.scope.startswith("task/"))
 
     def close(self) -> None:
         """Close the store, and end the claim, so that another process may play the run."""
@@ -319,8 +319,8 @@ class Run:
 
 
 DIVERGED = "diverged"
-"""The cause of an ending that does not count: the recorded part of the attempt could not be repeated, so the next
-attempt at the episode began."""
+"""Cause of an ending that does not count: the recorded part of the attempt could not be repeated, so another attempt
+at the episode began."""
 AGAIN = "again"
 """Key in an event that begins an invocation. Its value lists scopes of attempts whose endings no longer count, because
 this invocation plays their episodes again."""
@@ -328,8 +328,8 @@ this invocation plays their episodes again."""
 INPUTS_KEY = "made_of"
 """Key of the current inputs in an event that begins an invocation.
 
-The event has this key if the inputs or versions differ from those at the run's start, or if the inputs differ from
-those that were recorded last.
+The event has this key if the inputs or versions differ from those at the run's start, or the inputs from those that
+were recorded last.
 """
 
 
@@ -338,7 +338,7 @@ def _library_run(folder: Path) -> LibraryRun | None:
     if not is_run(folder):
         return None
     with closing(Run.open(folder)) as library:
-        return LibraryRun(begun=library.begun, events=library.store.count)
+        return LibraryRun(begun=library.begun, events=library.store.event_count)
 
 
 def superseded_scopes(run: Run) -> frozenset[str]:
@@ -377,8 +377,8 @@ def last_attempt(run: Run, entry: Entry) -> Trajectory:
     return read_trajectory(path, run.store.events(path), entry.task)
 
 
-def broken_paths(run: Run) -> list[str]:
-    """Return the scopes of the attempts with the outcome BROKEN. Raises BadArgument for a run of `planbook build`."""
+def broken_scopes(run: Run) -> list[str]:
+    """Return the scopes of the attempts that ended BROKEN. Raises BadArgument for a run of `planbook build`."""
     if run.config.learning is not None:
         raise BadArgument(
             f"{run.folder} is a run of `planbook build`: later knowledge depends on how these episodes ended; "

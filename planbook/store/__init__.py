@@ -1,6 +1,6 @@
 """The store of a run: an append-only table of events, which records everything that happens.
 
-- ``store`` reads and writes events, and has the journal of an episode.
+- ``store`` reads and writes events, and defines the journal of an episode.
 - ``sqlite`` keeps the tables in a file, ``postgres`` in a schema of a PostgreSQL database.
 - ``rows`` packs events into rows, reads them back, and checks the definitions of a file's tables.
 - ``tables`` defines the tables. Besides events, they hold what the processes of a run share: the money and calls that
@@ -13,7 +13,7 @@ from planbook import lazy_getattr
 
 if TYPE_CHECKING:
     from planbook.store.rows import LONG_TEXT
-    from planbook.store.store import EpisodeJournal, Store, Watch, create_schema, recorded_location
+    from planbook.store.store import EpisodeJournal, OnEvent, Store, create_schema, recorded_location
     from planbook.store.tables import (
         RESTART,
         Event,

@@ -37,7 +37,7 @@ KEEPALIVE_SETTINGS = (
 LOCAL_HOST = re.compile(r"(localhost|::1|127(\.\d+){3}|/.*)?")
 URL_PARAMETERS = frozenset({"host", "hostaddr", "port", "user", "password", "dbname", "sslmode", "connect_timeout"})
 """Parameters that a URL in run.json may have. Others could name files, or pass options to the server."""
-ADD = """
+ADD_EVENTS = """
 WITH texts AS (
     INSERT INTO {text} (hash, body) SELECT * FROM unnest(%s::text[], %s::text[]) ON CONFLICT DO NOTHING
 )
@@ -63,10 +63,10 @@ SELECT EXISTS (
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 )
 """
-"""Tells whether a process has claimed the run. The view pg_locks shows the two halves of a key in two columns."""
+"""Selects true if a process has claimed the run. The view pg_locks shows the two halves of a key in two columns."""
 WAIT_SECONDS = 0.05
 """Seconds between two attempts to claim a run."""
-PATIENCE_SECONDS = 2
+CLAIM_SECONDS = 2
 """Seconds for which ``claim`` keeps trying. If the previous process died, the server may need this long to notice."""
 
 logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # it logs a traceback when a lost connection is closed
@@ -113,7 +113,7 @@ class Postgres:
         columns = [hashes, [texts[digest] for digest in hashes], *map(list, zip(*rows, strict=True))]
         assert self._writer is not None
         try:
-            self._writer.execute(SQL(ADD).format(**self._names), columns)
+            self._writer.execute(SQL(ADD_EVENTS).format(**self._names), columns)
         except UniqueViolation as error:
             raise BadRun(
                 f"{self._location}: an event was written twice: {_first_line(error)}; is the run open elsewhere?"
@@ -159,7 +159,7 @@ class Postgres:
 
     @contextmanager
     def lock(self, index: int) -> Iterator[bool]:
-        """Try to lock the episode with this index, and yield whether this succeeded.
+        """Try to lock the episode with this index. Yield True if this succeeded.
 
         The lock is an advisory lock of the connection. If the process dies, the server releases it.
         """
@@ -176,7 +176,7 @@ class Postgres:
 
     def claim(self) -> None:
         """Claim the run until this process ends. Raises BadRun if another process has claimed it."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + CLAIM_SECONDS
         while not self._try_lock(CLAIM):
             if time.monotonic() < deadline:
                 time.sleep(WAIT_SECONDS)
@@ -184,7 +184,7 @@ class Postgres:
             raise BadRun(f"{self._location} is in use by another process; wait until it ends, or name another folder")
 
     def is_claimed(self) -> bool:
-        """Return whether a process has claimed the run. This does not prevent another process from claiming it.
+        """Return True if a process has claimed the run. This does not prevent another process from claiming it.
 
         Raises BadRun if the database cannot be read.
         """
@@ -192,7 +192,7 @@ class Postgres:
             return bool(connection.execute(text(IS_CLAIMED), {"schema": self._location.schema}).scalar_one())
 
     def _try_lock(self, number: int) -> bool:
-        """Take a lock if it is free, and return whether it was.
+        """Take a lock, and return True, if it is free.
 
         The server lets a session take its own lock again, so ``_locked`` records the locks of this process.
         """

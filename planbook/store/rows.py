@@ -36,23 +36,23 @@ def pack(body: Body, texts: dict[str, str]) -> str:
     """
     value = _pack_value(dict(body), texts)
     text = json.dumps(value, ensure_ascii=False)
-    return text if _storable(text) else json.dumps(value)
+    return text if _is_storable(text) else json.dumps(value)
 
 
-def texts_of(value: Any) -> Iterator[str]:
+def hashes_in(value: Any) -> Iterator[str]:
     """Yield the hashes of the long strings that a packed body refers to."""
     if isinstance(value, list):
         for item in value:
-            yield from texts_of(item)
+            yield from hashes_in(item)
     elif isinstance(value, dict):
         if set(value) == {TEXT_KEY}:
             yield str(value[TEXT_KEY])
         else:
-            yield from texts_of(list(value.values()))
+            yield from hashes_in(list(value.values()))
 
 
 def unpack(value: Any, texts: Mapping[str, str]) -> Any:
-    """Return the original of a packed value. ``texts`` maps the hashes in it to the long strings."""
+    """Restore a packed value. ``texts`` maps the hashes in it to the long strings."""
     if isinstance(value, list):
         return [unpack(item, texts) for item in value]
     if not isinstance(value, dict):
@@ -64,7 +64,7 @@ def unpack(value: Any, texts: Mapping[str, str]) -> Any:
 
 def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
     if isinstance(value, str):
-        if len(value) < LONG_TEXT or not _storable(value):
+        if len(value) < LONG_TEXT or not _is_storable(value):
             return value
         digest = hashlib.sha256(value.encode("utf-8")).hexdigest()
         texts[digest] = value
@@ -79,8 +79,8 @@ def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
     return value
 
 
-def _storable(text: str) -> bool:
-    """Return whether databases can store a string unchanged.
+def _is_storable(text: str) -> bool:
+    """Return True if databases can store a string unchanged.
 
     Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses the character NUL. A string with one of these is
     stored with JSON escapes instead.
@@ -95,8 +95,8 @@ AFTER_SLASH = chr(ord("/") + 1)
 """The character that follows "/". The scopes below ``task/3`` are those from ``task/3/`` up to ``task/30``, exclusive.
 
 This range is looked up in the index; a comparison with LIKE would not use it."""
-ROWS = 500
-"""Number of events that are read at a time."""
+BATCH_SIZE = 500
+"""Number of events, or of long strings, that are read at a time."""
 SELECT_ALL = sa.select(EVENT).order_by(EVENT.c.id)
 SELECT_IN_SCOPE = SELECT_ALL.where(
     sa.or_(
@@ -111,18 +111,18 @@ SELECT_KIND_AFTER_ROW = SELECT_ALL.where(EVENT.c.id > sa.bindparam("row"), EVENT
 def read_events(
     connection: sa.Connection, query: sa.Select[Any], parameters: Mapping[str, Any], run: object
 ) -> Iterator[tuple[int, Event]]:
-    """Yield (row number, event) for each row that a query selects. The events have their original bodies.
+    """Yield (row number, event) for each row that a query selects, with the body unpacked.
 
     Raises BadRun, which names ``run``, if a body is not JSON or one of its texts is missing.
     """
     texts: dict[str, str] = {}
-    for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():
+    for rows in connection.execution_options(yield_per=BATCH_SIZE).execute(query, parameters).partitions():
         try:
             packed = [(json.loads(row.body), MAYBE_CHANGED.search(row.body)) for row in rows]
-            hashes = {digest for body, changed in packed if changed for digest in texts_of(body)}
+            hashes = {digest for body, changed in packed if changed for digest in hashes_in(body)}
             missing = sorted(hashes - texts.keys())
-            for start in range(0, len(missing), ROWS):
-                chunk = sa.select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
+            for start in range(0, len(missing), BATCH_SIZE):
+                chunk = sa.select(TEXT).where(TEXT.c.hash.in_(missing[start : start + BATCH_SIZE]))
                 texts.update({row.hash: row.body for row in connection.execute(chunk)})
             bodies = [dict(unpack(body, texts) if changed else body) for body, changed in packed]
         except (KeyError, TypeError, ValueError, RecursionError) as error:
@@ -136,11 +136,12 @@ def check_definitions(connection: sa.Connection, path: Path) -> None:
 
     A file may come from a stranger. A view in place of a table could run forever; a trigger could change other rows.
     """
-    ours = {_letters(str(CreateTable(table).compile(dialect=sqlite.dialect()))) for table in METADATA.tables.values()}
+    tables = METADATA.tables.values()
+    expected = {_normalized(str(CreateTable(table).compile(dialect=sqlite.dialect()))) for table in tables}
     for name, sql in connection.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")):
-        if _letters(sql) not in ours:
+        if _normalized(sql) not in expected:
             raise BadRun(f"{path} cannot be used as a run's store: planbook did not define {name!r} in it")
 
 
-def _letters(sql: str) -> str:
+def _normalized(sql: str) -> str:
     return re.sub(r'[\s"]+', "", sql)

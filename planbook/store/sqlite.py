@@ -100,7 +100,7 @@ class Sqlite:
 
     @contextmanager
     def lock(self, index: int) -> Iterator[bool]:
-        """Try to lock the episode with this index, and yield whether this succeeded.
+        """Try to lock the episode with this index. Yield True if this succeeded.
 
         The lock file is opened anew for each lock, so that the lock also excludes other threads of this process.
         """

@@ -41,19 +41,19 @@ from planbook.store.tables import (
 if TYPE_CHECKING:
     from planbook.store.postgres import Postgres
 
-Watch = Callable[[EventKind, Body], None]
-"""Called with each new event of an episode, after it is committed."""
+OnEvent = Callable[[EventKind, Body], None]
+"""Called with the kind and body of each new event of an episode, after it is committed."""
 
 
 class EpisodeJournal:
-    """The journal of one episode, or of another scope (a path under which events are stored).
+    """The journal of an episode, or of any other scope (a path under which events are stored).
 
-    Recorded events are read once, at the beginning. New events are committed immediately, then passed to ``watch``. The
-    dict ``events`` holds both, keyed by (scope, kind, number).
+    Recorded events are read once, at the beginning. New events are committed immediately, then passed to ``on_event``.
+    The dict ``events`` holds both, keyed by (scope, kind, number).
     """
 
-    def __init__(self, store: "Store", path: str, watch: Watch | None = None) -> None:
-        self._store, self._watch = store, watch
+    def __init__(self, store: "Store", path: str, on_event: OnEvent | None = None) -> None:
+        self._store, self._on_event = store, on_event
         self.events: dict[Any, Body] = {
             (row.scope, row.kind, row.n): row.body
             for row in store.events(path)
@@ -70,8 +70,8 @@ class EpisodeJournal:
             raise BadRun("the run was interrupted: its episodes are no longer recorded")
         self._store.put(scope, kind, number, body)
         self.events[scope, kind, number] = body
-        if self._watch is not None:
-            self._watch(kind, body)
+        if self._on_event is not None:
+            self._on_event(kind, body)
 
 
 class Store:
@@ -114,14 +114,14 @@ class Store:
         parameters = {} if scope is None else {"scope": scope, "first": f"{scope}/", "end": f"{scope}{AFTER_SLASH}"}
         yield from (event for _, event in self._read(query, parameters))
 
-    def events_since(self, number: int) -> Iterator[tuple[int, Event]]:
-        """Yield (row number, event) for all events after row ``number``, in order. If it is 0, all events are yielded.
+    def events_after(self, row: int) -> Iterator[tuple[int, Event]]:
+        """Yield (row number, event) for all events after a row, in order. After row 0, yield all events.
 
         No event is missed if each call passes the last row number that the previous call has yielded, even while
         several processes write events. (``events_of_kind_after`` is faster, but may miss an event.)
         """
-        last = self._database.last_settled_row(number)
-        yield from self._read(SELECT_ALL.where(EVENT.c.id > number, EVENT.c.id <= last), {})
+        last = self._database.last_settled_row(row)
+        yield from self._read(SELECT_ALL.where(EVENT.c.id > row, EVENT.c.id <= last), {})
 
     @property
     def last_row(self) -> int:
@@ -129,18 +129,18 @@ class Store:
         return self._database.last_settled_row(0)
 
     @property
-    def count(self) -> int:
+    def event_count(self) -> int:
         """The number of events."""
         with self._database.reading() as connection:
             return connection.execute(select(func.count()).select_from(EVENT)).scalar_one()
 
-    def events_of_kind_after(self, number: int, kind: EventKind) -> Iterator[tuple[int, Event]]:
-        """Yield (row number, event) for the events of a kind after row ``number``.
+    def events_of_kind_after(self, row: int, kind: EventKind) -> Iterator[tuple[int, Event]]:
+        """Yield (row number, event) for the events of a kind after a row.
 
         In PostgreSQL, another process may commit an event after one with a larger row number was yielded here. A later
         call that passes the larger number misses this event.
         """
-        yield from self._read(SELECT_KIND_AFTER_ROW, {"row": number, "of_kind": kind})
+        yield from self._read(SELECT_KIND_AFTER_ROW, {"row": row, "of_kind": kind})
 
     def _read(self, query: Select[Any], parameters: Mapping[str, Any]) -> Iterator[tuple[int, Event]]:
         with self._database.reading() as connection:
@@ -162,7 +162,7 @@ class Store:
         self._database.claim()
 
     def is_claimed(self) -> bool:
-        """Return whether a process on any machine has claimed the run; always False if the store is a file.
+        """Return True if a process on any machine has claimed the run. Always return False if the store is a file.
 
         Raises BadRun if the database cannot be read.
         """
@@ -197,7 +197,7 @@ def create_schema(url: str) -> Schema:
 
 
 _user_urls: dict[str, str] = {}
-"""The URLs that the user has given in this process. Maps each URL without its password to the full URL."""
+"""Maps each URL that the user has given in this process, without its password, to the full URL."""
 
 
 def recorded_location(location: Schema, url: str | None) -> Schema:

@@ -50,7 +50,7 @@ LEASE = sa.Table(
     sa.Column("lost", sa.Integer, nullable=False),
 )
 """The leases: for each leased episode, the last worker that leased it. ``lost`` is the number of workers in a row
-that were lost while playing it before."""
+that were lost before while playing it."""
 TEXT = sa.Table(
     "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
 )
@@ -138,21 +138,21 @@ def without_password(url: str) -> str:
 Connect = Callable[[], AbstractContextManager[sa.Connection]]
 SPENT, ACTIONS = "spent", "actions"
 """Names of two rows of the ledger: the row with the amount spent so far, and the row whose column ``calls`` holds the
-number of actions so far. Every other row has the name of a model call, and the amount that is reserved for it."""
+number of actions so far. Every other row holds the amount reserved for the model call that it is named after."""
 
 
 class StoreLedger:
     """Implements ``planner.Ledger`` with a table. ``writing`` begins a transaction.
 
-    Every transaction that reserves or settles an amount begins with a change of the row SPENT, which locks this row. So
-    only one process at a time can reserve or settle an amount.
+    Every transaction that reserves or settles an amount begins by updating the row SPENT, which locks this row. So only
+    one process at a time can reserve or settle an amount.
     """
 
     def __init__(self, writing: Connect) -> None:
         self._writing = writing
 
-    def open(self, spent: Amount, actions: int) -> None:
-        """Set the amount and the number of actions spent so far, and remove all reservations."""
+    def reset(self, spent: Amount, actions: int) -> None:
+        """Set the amount spent and the number of actions so far, and remove all reservations."""
         with self._writing() as connection:
             connection.execute(sa.delete(LEDGER))
             _put(connection, SPENT, spent)
@@ -217,7 +217,7 @@ ADD_LEASE = (
     .from_select(["episode", "worker", "lost"], NEW_LEASE.where(~sa.exists().where(THIS_EPISODE)))
     .execution_options(preserve_rowcount=True)
 )
-"""Adds a lease, unless the episode already has one. Both statements are compiled once, and used for all episodes."""
+"""Adds a lease, unless the episode already has one. Like LOST_BEFORE, it is compiled once for all episodes."""
 
 
 class Leases:
@@ -230,7 +230,7 @@ class Leases:
     def __init__(self, reading: Connect, writing: Connect) -> None:
         self._reading, self._writing = reading, writing
 
-    def open(self) -> None:
+    def clear(self) -> None:
         """Delete all leases, including the numbers of lost workers."""
         with self._writing() as connection:
             connection.execute(sa.delete(LEASE))
@@ -241,10 +241,10 @@ class Leases:
             return connection.execute(ADD_LEASE, {"of": episode, "by": worker}).rowcount == 1
 
     def losses(self, episode: int) -> int:
-        """Return how many workers in a row were lost while playing an episode that has a lease, but has not ended.
+        """Return the number of workers in a row that were lost while playing an episode that has not ended.
 
-        The caller must hold the episode's lock. So the worker that the lease names was lost. If another process has
-        just resumed the run, there is no lease any more.
+        The caller must hold the episode's lock, so the worker that the lease names was lost. If another process has
+        just resumed the run, the lease is gone.
         """
         with self._reading() as connection:
             lost = connection.execute(LOST_BEFORE, {"of": episode}).scalar()
@@ -262,6 +262,6 @@ class Leases:
             connection.execute(sa.delete(LEASE).where(LEASE.c.episode == episode))
 
     def workers(self) -> list[str]:
-        """Return the last worker of each episode that was leased since the current invocation began."""
+        """Return the last worker of each episode that was leased in the current invocation."""
         with self._reading() as connection:
             return [row.worker for row in connection.execute(sa.select(LEASE.c.worker))]

@@ -1,6 +1,6 @@
-"""What the commands print for people: tables, lines, progress and errors.
+"""Terminal output for people: tables, lines, progress and errors.
 
-With ``--json``, all of it goes to standard error. ``episode`` renders one episode, as `planbook show` prints it.
+With ``--json``, all of it goes to standard error. ``episode`` renders one episode for `planbook show`.
 """
 
 import errno
@@ -20,28 +20,33 @@ from planbook import errors
 from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spending
 from planbook.runs import CONFIG_FILE, Entry, Run
-from planbook.wording import DESCRIBED, counted, describe, format_clock, format_money, in_words, outcome_of, score_of
+from planbook.wording import (
+    DESCRIBE_BY_KIND,
+    counted,
+    describe_event,
+    format_clock,
+    format_money,
+    in_words,
+    outcome_text,
+    score_text,
+)
 from planbook.workers.control import call_every
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-"""Error numbers that mean that nothing more can be written: the disk is full or read-only, or a quota or the maximum
-size of a file is exceeded."""
+"""Error numbers of failed writes: the disk is full or read-only, or a quota or the maximum file size is exceeded."""
 SHOWN_CHARS = 2_000
 """Maximum number of characters shown of the text that a plan prints between two events."""
 
 
 def report_error(error: Exception) -> int | None:
-    """Print an error that planbook reports, and return its exit code.
-
-    Any other error is not printed, and the result is None.
-    """
+    """Print an error that planbook reports, and return its exit code. For any other error, only return None."""
     runs = [argument for argument in sys.argv[1:] if isfile(f"{argument}/{CONFIG_FILE}")]
-    if runs and errors.is_damage(error):
+    if runs and errors.may_be_damage(error):
         error = errors.damaged_run(" or ".join(runs), error)
     if isinstance(error, click.exceptions.Abort):  # Ctrl-C
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED
-    if isinstance(error, errors.REPORTED):
+    if isinstance(error, errors.REPORTED_ERRORS):
         ERRORS.print(f"planbook: {error}", style="red")
         if "--json" in sys.argv:
             print_json({"error": str(error)})
@@ -62,7 +67,7 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
     """Return a line with the outcome of an episode, and the run's spending so far."""
-    result = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
+    result = f"{outcome_text(ending)}, {counted(ending.actions, 'action')}{score_text(ending)}"
     if ending.outcome is Outcome.NOT_RUN:
         result = in_words(ending.cause)
     return f"Episode {entry.index}, {entry.task.id}: {result} ({describe_spending(meter.spent, meter.budget)})"
@@ -82,24 +87,24 @@ def _amount(number: int, limit: int | None, noun: str) -> str:
 
 
 class EventPrinter:
-    """Prints events of episodes as they happen, and between them the text that plans print."""
+    """Prints the events of episodes, and the text that plans print, as they happen."""
 
     def __init__(self, out: Console) -> None:
         self._out = out
-        self._shown = 0
+        self._shown_chars = 0
 
     def __call__(self, kind: EventKind, body: Body) -> None:
-        """Print the text that the plan has printed before this event, and the event itself if it has a description."""
+        """Print the text that the plan printed before this event, and the event's description, if it has one."""
         if kind == "act":
             self._print(str(body["printed"]))
         if kind == "cell":
-            self._print(Cell.model_validate(body).feedback.output[self._shown :])
-            self._shown = 0
-        if kind in DESCRIBED:
-            self._out.print(describe(kind, body))
+            self._print(Cell.model_validate(body).feedback.output[self._shown_chars :])
+            self._shown_chars = 0
+        if kind in DESCRIBE_BY_KIND:
+            self._out.print(describe_event(kind, body))
 
     def _print(self, text: str) -> None:
-        self._shown += len(text)
+        self._shown_chars += len(text)
         if text:
             more = f"\n... {len(text) - SHOWN_CHARS:,} more characters, in the run" if len(text) > SHOWN_CHARS else ""
             self._out.print(f"  printed: {text[:SHOWN_CHARS].rstrip()}{more}")
@@ -116,7 +121,7 @@ BAR_WIDTH = 30
 class Progress:
     """Shows the progress of a run: episodes, successes, spending, and the time left.
 
-    ``endings`` are the endings of episodes that ended in earlier invocations. ``paused`` returns True while the run is
+    ``endings`` are the endings recorded in earlier invocations. ``paused`` returns True while the run is
     paused.
     """
 

@@ -1,4 +1,4 @@
-"""Renders an episode of any planning method in chronological order, as `planbook show` prints it.
+"""Render an episode of any planning method in chronological order, for `planbook show`.
 
 An episode consists of *rounds*; the environment is reset before each round. In a round, pieces of plan code (*cells*)
 run one after another, and each action that a cell takes is a *step*. A *rewind* returns to an earlier state of the
@@ -35,7 +35,7 @@ from planbook.planner import (
     format_call,
     without_block_marks,
 )
-from planbook.wording import cause_of, counted, escape_control, outcome_of, score_of
+from planbook.wording import cause_text, counted, escape_control, outcome_text, score_text
 
 SHOWN_LINES, SHOWN_CHARS = 4, 400
 """A text is cut after this many lines or this many characters, whichever comes first."""
@@ -45,15 +45,15 @@ DIM, GOOD, BAD, NOTE = "dim", "green", "red", "yellow"
 STYLES = {"done": GOOD, "kept": GOOD, "over": GOOD, "failed": BAD, "turned back": BAD, "abandoned": BAD}
 """Maps the status of a span to its style."""
 CELL_STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
-"""Maps results of cells to their styles. A result that is missing here is an error, and is shown in the style BAD."""
+"""Maps results of cells to their styles. All other results are errors, and have the style BAD."""
 STEP_LINE = re.compile(rf"\d+\. {AGENT}\..* -> ")
 IN_TITLE = frozenset({"title", "done"})
 """Names of span data that are not listed, since the span's title or status already shows them."""
 RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
-"""Maps names of fields of the recalled knowledge to the names that are printed instead."""
+"""Maps fields of the recalled knowledge to the names under which they are printed."""
 Pieces = Iterator[RenderableType]
 Item = tuple[int, str, RecordedSpan | Iterable[RenderableType]]
-"""Something that happened: its order, its scope, and either a span or the pieces that are printed for the item."""
+"""Something that happened in an episode: its order, its scope, and either a span or the pieces to print."""
 
 
 def safe_text(content: str, style: str = "") -> Text:
@@ -115,16 +115,16 @@ def _items(trajectory: Trajectory, *, prompts: bool) -> Iterator[Item]:
 
 
 def _cells(round_: Round, actions_before: int) -> Iterator[Item]:
-    """Yield the cells of a round. If the end of a cell is not recorded, only its steps are known."""
+    """Yield the cells of a round. A cell whose end is not recorded has only steps."""
     steps: defaultdict[tuple[str, int], list[Step]] = defaultdict(list)
     for step in round_.steps:
         steps[step.scope, step.cell].append(step)
     ended = {(cell.scope, cell.number): cell for cell in round_.cells}
     for scope, number in dict.fromkeys([*steps, *ended]):
-        own = steps[scope, number]
-        order = (own[0].order if own else ended[scope, number].order) or 0
-        before = actions_before + sum((step.order or 0) < order for step in round_.steps)
-        yield order, scope, _cell(number, ended.get((scope, number)), own, before)
+        cell_steps = steps[scope, number]
+        order = (cell_steps[0].order if cell_steps else ended[scope, number].order) or 0
+        earlier = actions_before + sum((step.order or 0) < order for step in round_.steps)
+        yield order, scope, _cell(number, ended.get((scope, number)), cell_steps, earlier)
 
 
 def _recalled(recalled: RecordedRecall) -> Pieces:
@@ -134,7 +134,7 @@ def _recalled(recalled: RecordedRecall) -> Pieces:
     if procedure := recalled.procedure:
         fields = {"procedure": f"{procedure.name}: {procedure.summary}", **fields}
         helpers.append(procedure.helpers)
-    yield Text("known before" if fields or any(helpers) else "known before: nothing", style=DIM)
+    yield Text("recalled" if fields or any(helpers) else "recalled: nothing", style=DIM)
     for name, value in fields.items():
         content = value if isinstance(value, str) else ", ".join(value) if name != "match" else json.dumps(value)
         yield _indented(_titled(RECALL_NAMES.get(name, name), _shortened(without_block_marks(content), lines=1)))
@@ -166,9 +166,9 @@ def _call(call: Call, previous: Call | None, *, prompts: bool) -> Pieces:
     yield safe_text(f"{call.role} was asked {call.template} ({spent})", DIM)
     if not prompts:
         return
-    before = {*previous.messages, Message(role="assistant", content=previous.reply.text)} if previous else frozenset()
+    known = {*previous.messages, Message(role="assistant", content=previous.reply.text)} if previous else frozenset()
     for message in call.messages:
-        if message in before:
+        if message in known:
             yield _indented(safe_text(f"{message.role}: as before, {counted(len(message.content), 'character')}", DIM))
         else:
             yield _indented(_titled(message.role, safe_text(message.content)))
@@ -207,16 +207,16 @@ def _listing(code: str, steps: Sequence[Step], printed_last: str, faulty: Collec
     listing.add_column(overflow="fold")
     for number, line in enumerate(code.splitlines(), 1):
         listing.add_row(str(number), safe_text(line, BAD if number in faulty else "bold"))
-    seen = ""
+    last_observation = ""
 
     def add_printed(printed: str) -> None:
-        if printed.strip() not in ("", seen.strip()):
+        if printed.strip() not in ("", last_observation.strip()):
             listing.add_row("", _titled("printed", _shortened(printed)))
 
     for number, step in enumerate(steps, 1):
         add_printed(step.printed)
         listing.add_row(f"line {step.line}" if step.line else "", _step(number, step))
-        seen = step.observation.text
+        last_observation = step.observation.text
     add_printed(printed_last)
     return listing
 
@@ -239,7 +239,7 @@ def _step(number: int, step: Step) -> Text:
 
 
 def _feedback(feedback: Feedback) -> Pieces:
-    """Yield the feedback of a cell, without the lines that describe steps: ``_listing`` shows these."""
+    """Yield the feedback of a cell, without the lines about steps, which ``_listing`` shows."""
     yield Text("ended: ", style=DIM).append(feedback.kind.value, style=CELL_STYLES.get(feedback.kind, BAD))
     yield from (_indented(safe_text(str(fault), BAD)) for fault in feedback.faults)
     other_lines = "\n".join(line for line in feedback.text.splitlines() if not STEP_LINE.match(line))
@@ -249,10 +249,10 @@ def _feedback(feedback: Feedback) -> Pieces:
 
 def ending_text(ending: Ending) -> Text:
     """Return one line with the outcome of an episode, its number of actions, its score and its cause."""
-    line = safe_text(outcome_of(ending), GOOD if ending.outcome.solved else BAD)
+    line = safe_text(outcome_text(ending), GOOD if ending.outcome.solved else BAD)
     line.append(f" after {counted(ending.actions, 'action')}, {counted(ending.error_steps, 'error step')}")
-    line.append(score_of(ending))
-    if cause := cause_of(ending):
+    line.append(score_text(ending))
+    if cause := cause_text(ending):
         line.append_text(safe_text(f"; {cause}"))
     if ending.message:
         line.append_text(safe_text(f": {ending.message}"))

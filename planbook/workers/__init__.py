@@ -1,6 +1,6 @@
 """Play the episodes of a run.
 
-- ``worker`` has the loop of a worker: lease an open episode, play it, and record how it ended.
+- ``worker`` runs the loop of a worker: lease an open episode, play it, and record how it ended.
 - ``open_episodes`` finds the episodes that have not ended, and leases them to workers.
 - ``processes`` runs workers in processes on this machine, or in actors of a Ray cluster.
 - ``driver`` starts workers, reports the endings that they record, and replaces workers that are lost.

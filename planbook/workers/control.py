@@ -21,16 +21,17 @@ from planbook.store import Store
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.3
-"""Seconds between two readings of the requests in the store."""
+"""Interval at which the requests in the store are read."""
 SCOPE = "run"
-TRIES = 20
-"""Maximum number of attempts to write an event. An attempt fails if another process writes an event with its number."""
+"""The scope of requests."""
+MAX_ATTEMPTS = 20
+"""Maximum number of attempts to write an event. An attempt fails if another process uses the event's number first."""
 Request = Literal["pause", "go on", "stop", "finish calls"]
 """A request, as it is recorded. "go on" ends a pause."""
 
 
 class Switches:
-    """Stops and pauses the episodes in this process. They call ``guard`` before every action and model call.
+    """Stops and pauses the episodes in this process, which call ``guard`` before every action and model call.
 
     Any thread may call the methods.
     """
@@ -55,7 +56,7 @@ class Switches:
         return not self._go.is_set() and not self.stopped
 
     def cuts_calls_after_pause(self) -> bool:
-        """Wait until a pause is over. Return whether a model must cut off its call. Models call this regularly."""
+        """Wait until a pause is over. Return True if a model must cut off its call. Models call this regularly."""
         self._go.wait()
         return self.cuts_calls
 
@@ -65,7 +66,7 @@ class Switches:
         self.finish_calls()
 
     def finish_calls(self) -> None:
-        """Like ``stop``, but wait for the replies to model calls in progress, which must be paid for anyway."""
+        """Like ``stop``, but wait for the replies to model calls in progress, since they are paid for anyway."""
         self._stop.set()
         self._go.set()
 
@@ -124,7 +125,7 @@ class RequestListener:
     def _handle(self, request: Request) -> None:
         switches = self.switches
         if request in ("stop", "finish calls"):
-            self.stopped |= not switches.stopped  # else, this process made the request, or obeys an earlier one
+            self.stopped |= not switches.stopped  # otherwise this process made the request, or was stopped before
             (switches.stop if request == "stop" else switches.finish_calls)()
         elif request == "pause" and not (switches.paused or switches.stopped):
             switches.pause()
@@ -135,7 +136,7 @@ class RequestListener:
 
 
 def count_handled_requests(store: Store) -> int:
-    """Return the number of requests before the current invocation, which begins with the last event with ``jobs``."""
+    """Return the number of requests before the current invocation, which began with the last event with ``jobs``."""
     seen = handled = 0
     for event in store.events(SCOPE, ("control", INVOCATION)):
         seen += event.kind == "control"
@@ -153,15 +154,15 @@ def append_event(store: Store, scope: str, kind: EventKind, body: Body) -> None:
 
     Raises BadRun if the event cannot be written.
     """
-    for tries_left in reversed(range(TRIES)):
-        with suppress(BadRun) if tries_left else nullcontext():
+    for attempts_left in reversed(range(MAX_ATTEMPTS)):
+        with suppress(BadRun) if attempts_left else nullcontext():
             store.put(scope, kind, sum(1 for _ in store.events(scope, kind)), body)
             return
 
 
 @contextmanager
 def call_every(seconds: float, function: Callable[[], object]) -> Iterator[None]:
-    """Call a function in a background thread every ``seconds`` seconds until the block ends."""
+    """Call a function every ``seconds`` seconds, in a background thread, until the block ends."""
     ended = threading.Event()
 
     def repeat() -> None:
@@ -181,9 +182,9 @@ def call_every(seconds: float, function: Callable[[], object]) -> Iterator[None]
 
 
 REPORT_SECONDS = 0.2
-"""While threads are running, ``in_threads`` calls ``poll`` at least once in this many seconds."""
+"""Maximum number of seconds between two calls of ``poll`` while threads are running."""
 STOPPING = "Stopping at the next action or model call. Press Ctrl-C again to stop immediately."
-Message = BaseException | bool
+ThreadMessage = BaseException | bool
 """A message from a thread: the error that ended it, True if it has finished, or False if it only asks for ``poll``."""
 
 
@@ -203,14 +204,14 @@ def in_threads(
     calling thread, unless it is EpisodeStopped. A second Ctrl-C raises KeyboardInterrupt immediately, although threads
     may still be running.
     """
-    messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
-    threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
+    messages: queue.SimpleQueue[ThreadMessage] = queue.SimpleQueue()
+    threads = [threading.Thread(target=_run_work, args=(work, messages), daemon=True) for _ in range(count)]
     all_ended = False
     stopped_by: EpisodeStopped | BudgetEnded | None = EpisodeStopped()
     try:
         for thread in threads:
             thread.start()
-        stopped_by = _watch(count, messages, poll, finish_calls)
+        stopped_by = _wait_for_threads(count, messages, poll, finish_calls)
         all_ended = True
     except KeyboardInterrupt:
         LOG.warning(STOPPING)
@@ -226,8 +227,8 @@ def in_threads(
     return stopped_by is None
 
 
-def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueue[Message]") -> None:
-    """Call ``work`` in a thread, and send a message when it ends, or the error that it raises."""
+def _run_work(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueue[ThreadMessage]") -> None:
+    """Call ``work``, and send a message when it ends: True, or the error that it raises."""
     try:
         work(lambda: messages.put(False))
         messages.put(True)
@@ -237,12 +238,12 @@ def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueu
         messages.put(error)
 
 
-def _watch(
-    count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[], None], finish_calls: Callable[[], None]
+def _wait_for_threads(
+    count: int, messages: "queue.SimpleQueue[ThreadMessage]", poll: Callable[[], None], finish_calls: Callable[[], None]
 ) -> EpisodeStopped | BudgetEnded | None:
-    """Wait until all threads have ended. Return what stopped the first of them, if any. If one fails, raise its error.
+    """Wait until all threads have ended. Return the error that stopped the first of them, or None.
 
-    When one is stopped, ``finish_calls`` is called, so that the others end, too.
+    When one is stopped, ``finish_calls`` is called, so that the others end, too. If a thread fails, raise its error.
     """
     stopped_by: EpisodeStopped | BudgetEnded | None = None
     while count:
@@ -270,7 +271,7 @@ class Execution(InvocationSettings):
 
     switches: Switches | None = None
 
-    def recorded(self) -> dict[str, JsonValue]:
+    def recorded_settings(self) -> dict[str, JsonValue]:
         """Return the settings that the run records."""
         unsafe: dict[str, JsonValue] = {"unsafe_no_sandbox": True} if self.unsafe_no_sandbox else {}
         return {"jobs": self.jobs, "executor": self.executor, **unsafe}

@@ -15,8 +15,8 @@ from planbook.errors import BadArgument, BadRun
 from planbook.planner import BudgetEnded, Ending, EpisodeStopped, Memory, Roles, Spending, add_cost
 from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
-from planbook.spending import prices_from, spent_so_far, without_recording
-from planbook.store import Watch
+from planbook.spending import load_pricing, spent_so_far, without_recording
+from planbook.store import OnEvent
 from planbook.workers.control import Execution, Request, Switches, in_threads, send_request
 from planbook.workers.open_episodes import OpenEpisodes
 from planbook.workers.processes import (
@@ -28,12 +28,12 @@ from planbook.workers.processes import (
     local_pool,
     work,
 )
-from planbook.workers.worker import EpisodeWorker, play_in_threads, workers_of
+from planbook.workers.worker import EpisodeWorker, play_in_threads, worker_factory
 
 LOG = logging.getLogger(__name__)
-LOST = "A worker process was lost; its episodes continue in another one."
+WORKER_LOST = "A worker process was lost; its episodes continue in another one."
 MAX_FAILURES = 6
-"""A run ends if workers fail this many times in a row, and no episode ends in between. This number is larger than
+"""A run ends if workers fail this many times in a row, and no episode ends in between. The number is larger than
 MAX_LOST, so an episode that kills its workers is given up before the run ends."""
 OnEnding = Callable[[Entry, Ending], None]
 Played = TypeVar("Played")
@@ -45,20 +45,20 @@ def play_episodes(
     on_ending: OnEnding,
     *,
     execution: Execution | None = None,
-    watch: Watch | None = None,
+    on_event: OnEvent | None = None,
 ) -> bool:
-    """Play every episode of a run that has no ending yet. Return False if the run was stopped.
+    """Play the episodes of a run that have no ending yet. Return False if the run was stopped.
 
     ``memory`` gives planners their knowledge; workers in other processes load the knowledge themselves. ``on_ending``
-    is called in the calling thread when an episode ends. ``watch`` is called with each new event of the episodes that
-    this process plays, in the episode's thread.
+    is called in the calling thread when an episode ends. ``on_event`` is called with each new event of the episodes
+    that this process plays, in the episode's thread.
 
     Calling this again resumes a run that was stopped or killed. Ended episodes are not played again. In an unfinished
     episode, the recorded part is repeated first.
     """
     execution = execution or Execution()
     driver = RunDriver(run, on_ending, execution)
-    return driver.play_here(memory, watch) if execution.executor == "threads" else driver.play_elsewhere()
+    return driver.play_here(memory, on_event) if execution.executor == "threads" else driver.play_in_other_processes()
 
 
 def play_in_order(
@@ -70,7 +70,7 @@ def play_in_order(
     jobs: int = 1,
     roles: Roles | None = None,
 ) -> bool:
-    """Call ``play`` for each episode of a run, in order. Return False if this was stopped.
+    """Call ``play`` for each episode of a run, in order. Return False if the run was stopped.
 
     By default, episodes are played one after the other, since an episode may depend on earlier ones. ``on_result`` is
     called in the calling thread with each result of ``play``. ``roles`` replace the models of the run.
@@ -90,7 +90,7 @@ def play_in_order(
         while not results.empty():
             on_result(*results.get())
 
-    with workers_of(run, execution.unsafe_no_sandbox, switches, roles) as open_worker:
+    with worker_factory(run, execution.unsafe_no_sandbox, switches, roles) as open_worker:
         return in_threads(min(jobs, len(run.entries())), play_all, switches.stop, report)
 
 
@@ -100,27 +100,29 @@ class RunDriver:
     def __init__(self, run: Run, on_ending: OnEnding, execution: Execution) -> None:
         self._run, self._on_ending, self._execution = run, on_ending, execution
         self._switches = execution.switches or Switches()
-        self._open, self._sent_requests = OpenEpisodes(run), set[Request]()
-        self._price, self._row = run.price, run.store.last_row
+        self._open_episodes, self._sent_requests = OpenEpisodes(run), set[Request]()
+        self._pricing, self._last_row = run.pricing, run.store.last_row
         self._spent_before, self._spent_since = run.meter.spent, Spending()
 
-    def play_here(self, memory: Memory, watch: Watch | None) -> bool:
+    def play_here(self, memory: Memory, on_event: OnEvent | None) -> bool:
         """Play in threads of this process."""
         jobs = self._execution.jobs if self._run.config.environment.parallel else 1
         unsafe = self._execution.unsafe_no_sandbox
-        finished = play_in_threads(self._run, memory, jobs, unsafe, self._switches, watch, self._report, self._open)
-        self._open.refresh(reread=True)
+        finished = play_in_threads(
+            self._run, memory, jobs, unsafe, self._switches, on_event, self._report, self._open_episodes
+        )
+        self._open_episodes.refresh(reread=True)
         self._report()
-        self._recount()  # other processes that joined the run, some of them lost, may have asked models
+        self._recount()  # processes that joined the run, even if they were lost, may have asked models
         return finished
 
-    def play_elsewhere(self) -> bool:
-        """Play in other processes. Each of them has a thread here, which waits for it, and replaces it if it is lost.
+    def play_in_other_processes(self) -> bool:
+        """Play in other processes. For each of them, a thread here waits until it ends, and replaces it if it is lost.
 
         Together, they play as many episodes at a time as the number of jobs (``--jobs``). If the environment is not
         parallel, each process plays only one episode at a time. Raises BudgetEnded if the budget is used up.
         """
-        jobs = min(self._execution.jobs, len(self._open))
+        jobs = min(self._execution.jobs, len(self._open_episodes))
         if not jobs:
             return True
         with pool_opener(self._execution.executor)(jobs) as pool:
@@ -129,55 +131,55 @@ class RunDriver:
             threads = [jobs // workers + (index < jobs % workers) if parallel else 1 for index in range(workers)]
             worker_jobs = [create_job(self._run, self._execution, number) for number in threads]
 
-            def keep_working(_: Callable[[], None]) -> None:
-                self._keep_working(pool, worker_jobs.pop())
+            def work_until_done(_: Callable[[], None]) -> None:
+                self._work_until_done(pool, worker_jobs.pop())
 
             try:
-                finished = in_threads(len(worker_jobs), keep_working, self._stop, self._poll, self._finish_calls)
-                self._open.refresh(reread=True)
+                finished = in_threads(len(worker_jobs), work_until_done, self._stop, self._poll, self._finish_calls)
+                self._open_episodes.refresh(reread=True)
                 self._report()
-                if self._open:
+                if self._open_episodes:
                     self._run.meter.check_time()
-                return finished and not self._open
+                return finished and not self._open_episodes
             finally:
                 with suppress(BadRun):  # if the store is lost, the error that is being raised already says so
                     self._recount()
 
-    def _keep_working(self, pool: WorkerPool, job: Job) -> None:
-        """Run a job in a worker until it ends. If the worker is lost, or its sandbox fails, start another worker.
+    def _work_until_done(self, pool: WorkerPool, job: Job) -> None:
+        """Run a job in a worker. If the worker is lost, or its sandbox fails, start another worker.
 
-        If the worker ends with another error, this error is raised. Raises WorkerFailed after MAX_FAILURES failures in
-        a row between which no episode has ended. After the run was stopped, no error of a worker is raised.
+        Raises WorkerFailed after MAX_FAILURES failures in a row between which no episode has ended, or any other error
+        that ended a worker. After the run was stopped, no error of a worker is raised.
         """
         failures = 0
         while not self._switches.stopped:
-            open_before = len(self._open)
+            open_before = len(self._open_episodes)
             try:
                 error = pool.work(replace(job, spent=self._run.meter.spent)).error
                 if error is None or self._switches.stopped or isinstance(error, EpisodeStopped):
                     return
                 raise error
             except WorkerFailed:
-                failures = 1 if len(self._open) < open_before else failures + 1
+                failures = 1 if len(self._open_episodes) < open_before else failures + 1
                 if self._switches.stopped:
                     return
                 if failures == MAX_FAILURES:
                     raise
-                LOG.warning(LOST)
+                LOG.warning(WORKER_LOST)
 
     def _report(self) -> None:
-        for entry, ending in self._open.take_ended():
+        for entry, ending in self._open_episodes.take_ended():
             self._spent_since += Spending(actions=ending.actions)
             self._on_ending(entry, ending)
 
     def _poll(self) -> None:
         """Report the endings that other processes have recorded, count what they have spent, and check the time."""
-        self._open.refresh()
+        self._open_episodes.refresh()
         self._report()
         if self._run.config.models:
-            for row, event in self._run.store.events_of_kind_after(self._row, "ask"):
-                self._row = row
-                self._spent_since = add_cost(self._spent_since, event.kind, event.body, self._price)
+            for row, event in self._run.store.events_of_kind_after(self._last_row, "ask"):
+                self._last_row = row
+                self._spent_since = add_cost(self._spent_since, event.kind, event.body, self._pricing)
         self._run.meter.recount(self._spent_before + self._spent_since)
         if self._switches.cuts_calls:
             self._stop()
@@ -202,9 +204,9 @@ class RunDriver:
                 self._sent_requests.add(request)
 
     def _recount(self) -> None:
-        """Count the spending of all processes again, from the store. Without models, nobody needs the exact count."""
+        """Count the spending of all processes again, from the store, if the run has models."""
         if self._run.config.models:
-            self._run.meter.recount(spent_so_far(self._run.own_events(("act", "ask")), self._price))
+            self._run.meter.recount(spent_so_far(self._run.own_events(("act", "ask")), self._pricing))
 
 
 def create_job(run: Run, execution: Execution, threads: int) -> Job:
@@ -221,8 +223,8 @@ def create_job(run: Run, execution: Execution, threads: int) -> Job:
 
 
 def join_run(run: Run, execution: Execution) -> WorkerReport:
-    """Help another process play its run, until all episodes have ended or that process has ended."""
-    spent = spent_so_far(run.own_events(), prices_from(execution.prices or run.prices))
+    """Help the process that plays a run, until all episodes have ended or that process has ended."""
+    spent = spent_so_far(run.own_events(), load_pricing(execution.prices or run.prices))
     job = create_job(run, execution, execution.jobs if run.config.environment.parallel else 1)
     return work(replace(job, spent=spent), lambda: run.is_running)
 

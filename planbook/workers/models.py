@@ -1,7 +1,7 @@
 """The language models of a run: open them, and repeat the replies that were recorded in a run.
 
-Each role, such as ``planner``, has a model, which its first call opens. The place of a model call is its scope (a
-path within the run) and its number there.
+Each role, such as ``planner``, has a model, which is opened for the role's first call. The *place* of a call is its
+scope (a path within the run) and its number there.
 """
 
 import threading
@@ -48,17 +48,17 @@ LEARNING_ROLES = ("builder", "consolidator", "formulator")
 def roles_of(run: Run, switches: Switches, config: Config | None = None) -> Roles:
     """Return the roles of a run. Their model calls count towards the run's budget.
 
-    The switches stop and pause them, before a model call and while a model waits. If ``config`` is given, it names the
-    models instead of the run's own configuration. In a forked run, the replies that the original episode got before the
+    The switches can stop and pause a model call, even while it waits for a reply. ``config`` names the models; by
+    default, it is the run's own configuration. In a forked run, the replies that the original episode got before the
     fork are repeated first. Raises BadRun if the run of the original episode cannot be read.
     """
     lock, models = threading.Lock(), dict[str, Model]()
     config = config or run.config
-    with_recorded: Callable[[Model], Model] | None = None
+    repeat_first: Callable[[Model], Model] | None = None
     if run.forked:
-        with_recorded = partial(ReplyRepeater, replies_before(run.forked))
+        repeat_first = partial(ReplyRepeater, replies_before(run.forked))
 
-    def is_over() -> bool:
+    def must_stop() -> bool:
         run.meter.check_time()
         return switches.cuts_calls_after_pause()
 
@@ -68,8 +68,8 @@ def roles_of(run: Run, switches: Switches, config: Config | None = None) -> Role
             return no_model(role)
         with lock:
             if spec not in models:
-                model = open_model(spec, is_over, run.file.timeouts, strict=config.strict_recordings)
-                models[spec] = with_recorded(model) if with_recorded else model
+                model = open_model(spec, must_stop, run.file.timeouts, strict=config.strict_recordings)
+                models[spec] = repeat_first(model) if repeat_first else model
             return models[spec]
 
     return Roles(load, config.sampling, guard=switches.guard, meter=run.meter, seed=config.seed)
@@ -80,8 +80,8 @@ def open_model(
 ) -> Model:
     """Open the model that is specified by ``spec``, such as openai:NAME or recorded:NAME.
 
-    In recorded:NAME, the NAME is that of a shipped recording, or the path of a file or of a run's folder. With
-    ``strict``, a recording answers a prompt only if its wording is the recorded one. Raises ModelError if the model
+    In recorded:NAME, NAME is a shipped recording, or the path of a file or of a run's folder. With ``strict``, a
+    recording answers a prompt only if its wording has not changed. Raises ModelError if the model
     cannot be opened, or BadRun if the run in the folder cannot be read.
     """
     from planbook.planner import RecordedModel, load_model
@@ -111,13 +111,16 @@ def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
     ``extra_roles`` are roles that the run uses in addition to those of the planning method. Raises BadArgument, BadRun,
     ModelError or UnknownEnvironment if a check fails.
     """
-    strategy = method(config.planner)
-    options = strategy.options.model_validate(config.planner_options)
-    from_options = set() if config.copies else {*strategy.roles_from_options(options, config.environment.name)}
-    roles = {*(() if config.copies else strategy.roles), *extra_roles, *from_options}
-    allowed = {DEFAULT_ROLE, *LEARNING_ROLES, *strategy.roles, *from_options}
+    planning_method = method(config.planner)
+    options = planning_method.options.model_validate(config.planner_options)
+    playing_roles, from_options = set[str](), set[str]()
+    if not config.copies_episodes:
+        playing_roles.update(planning_method.roles)
+        from_options.update(planning_method.roles_from_options(options, config.environment.name))
+    roles = {*playing_roles, *extra_roles, *from_options}
+    allowed = {DEFAULT_ROLE, *LEARNING_ROLES, *planning_method.roles, *from_options}
     if not {*config.models, *config.sampling} <= allowed:
-        allowed |= {role for other in METHODS.values() for role in other.roles}
+        allowed |= {role for candidate in METHODS.values() for role in candidate.roles}
     if unknown := sorted({*config.models, *config.sampling} - allowed):
         raise BadArgument(f"there is no role {unknown[0]!r}; the roles are {', '.join(sorted(allowed))}")
     models = {role: config.models.get(role) or config.models.get(DEFAULT_ROLE) for role in sorted(roles)}
@@ -134,15 +137,15 @@ def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
 def _never_asked(config: Config, roles: Set[str]) -> set[str]:
     """Return those of the ``roles`` that the planning method does not use in this run.
 
-    Some methods use a role only in certain environments. Then this function opens the environment.
+    If the method uses a role only in certain environments, this function opens the environment.
     """
-    strategy = method(config.planner)
-    uncertain = strategy.conditional_roles.keys() & roles
+    planning_method = method(config.planner)
+    uncertain = planning_method.conditional_roles.keys() & roles
     if not uncertain:
         return set()
-    options = strategy.options.model_validate(config.planner_options)
+    options = planning_method.options.model_validate(config.planner_options)
     with closing(config.environment(config.environment_options)) as environment:
-        return {role for role in uncertain if not strategy.asks(role, options, environment)}
+        return {role for role in uncertain if not planning_method.asks(role, options, environment)}
 
 
 # Models that repeat recorded replies
@@ -151,9 +154,8 @@ def _never_asked(config: Config, roles: Set[str]) -> set[str]:
 class RecordedRunModel:
     """A model that answers each request with the reply that an equal request got in a run. Threads may share it.
 
-    If the run has several replies to equal requests, the reply at the same place is preferred. If there is none at this
-    place, the first one in the run is used. If an episode has several attempts, the replies at a place are those of the
-    last attempt.
+    If the run has several replies to equal requests, the reply at the same place is used or, if there is none, the
+    first one in the run. If an episode has several attempts, the replies of the last attempt are used.
     """
 
     def __init__(self, folder: str, *, strict: bool = False) -> None:
@@ -196,7 +198,7 @@ class RecordedRunModel:
 
 
 class ReplyRepeater:
-    """A model that repeats the reply that was recorded at the place of each call, whatever the prompt is.
+    """A model that repeats the reply recorded at the place of each call, whatever the prompt is.
 
     ``replies`` is the result of ``replies_by_place``. A call at a place without a recorded reply is passed on to the
     model ``fallback``, if it is given.

@@ -1,4 +1,4 @@
-"""Which episodes of a run are open, and which worker plays them.
+"""The open episodes of a run, and the workers that play them.
 
 An episode is open until its ending is recorded. A worker leases an open episode, plays it, records its ending, and
 takes the next, until no episode is open. Leases are kept in the run's store, so threads, processes and Ray actors on
@@ -13,16 +13,16 @@ from contextlib import contextmanager
 
 from planbook.planner import Ending, EpisodeStopped, Journal, Outcome
 from planbook.runs import DIVERGED, Entry, Run, index_of, superseded_scopes
-from planbook.store import Watch, restart_scope
+from planbook.store import OnEvent, restart_scope
 from planbook.workers.control import Switches
 
 IDLE_SECONDS = 0.1
 """Seconds between two attempts to lease an episode, while all open episodes are leased by other workers."""
 MAX_LOST = 3
-"""If this many workers in a row are lost while they play an episode, it is given up.
+"""An episode is given up if this many workers in a row are lost while playing it.
 
 The last of these workers plays no other episode in the meantime, so its loss affects only this episode."""
-LOST = f"{MAX_LOST} worker processes in a row ended while they played this episode"
+WORKERS_LOST = f"{MAX_LOST} worker processes in a row ended while they played this episode"
 
 
 class OpenEpisodes:
@@ -54,14 +54,14 @@ class OpenEpisodes:
                         self._endings.append((self._open.pop(index), ending))
 
     def mark_ended(self, entry: Entry, ending: Ending) -> None:
-        """Remove an episode that this process has ended, so that it need not be read from the store."""
+        """Remove an episode that this process has ended, so that its ending need not be read from the store."""
         with self._lock:
             if self._open.pop(entry.index, None):
                 self._endings.append((entry, ending))
         self._ended.set()
 
     def take_ended(self) -> list[tuple[Entry, Ending]]:
-        """Return the episodes that were seen to end since the last call, with their endings."""
+        """Return the episodes whose endings were read or recorded since the last call, with these endings."""
         with self._lock:
             ended, self._endings = self._endings, []
             return ended
@@ -89,7 +89,7 @@ class PlayingLock:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._playing, self._alone = 0, False
+        self._playing_count, self._is_alone = 0, False
 
     @contextmanager
     def acquire(self, *, alone: bool) -> Iterator[None]:
@@ -98,29 +98,29 @@ class PlayingLock:
         With ``alone``, wait until no other thread plays, and keep the others from playing until the block ends.
         """
         with self._changed:
-            self._changed.wait_for(lambda: not self._alone)
-            self._alone = alone
-            self._changed.wait_for(lambda: not alone or not self._playing)
-            self._playing += 1
+            self._changed.wait_for(lambda: not self._is_alone)
+            self._is_alone = alone
+            self._changed.wait_for(lambda: not alone or not self._playing_count)
+            self._playing_count += 1
         try:
             yield
         finally:
             with self._changed:
-                self._playing -= 1
-                self._alone = self._alone and not alone
+                self._playing_count -= 1
+                self._is_alone = self._is_alone and not alone
                 self._changed.notify_all()
 
 
 class EpisodeLeaser:
     """Leases the open episodes of a run to the threads of this process.
 
-    A lease is recorded, and remains after the episode has ended. So if an episode has no lease, it has not ended since
-    this invocation began. If it has a lease but no lock, it has ended, or its worker was lost.
+    A lease is recorded, and remains after the episode has ended. So an episode without a lease has not ended since this
+    invocation began. An episode with a lease but no lock has ended, or its worker was lost.
     """
 
     def __init__(self, run: Run, switches: Switches, open_episodes: OpenEpisodes) -> None:
         self._run, self._switches, self.open_episodes = run, switches, open_episodes
-        self._lock, self._name = PlayingLock(), process_name()
+        self._playing_lock, self._name = PlayingLock(), process_name()
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
@@ -141,29 +141,29 @@ class EpisodeLeaser:
 
     @contextmanager
     def _leased(self, entry: Entry, acquired: bool) -> Iterator[bool]:
-        """Lease an episode if its lock was acquired and it has not ended. Yield whether it was leased.
+        """Lease an episode if its lock was acquired and it has not ended. Yield True if it was leased.
 
-        Before the lease is taken, this waits until the thread may play: a worker that is lost while it waits must not
-        count as lost while playing the episode.
+        First wait until the thread may play: a worker that is lost while it waits must not count as lost while playing
+        the episode.
         """
         leases = self._run.store.leases
         if acquired:
-            with self._lock.acquire(alone=False):
+            with self._playing_lock.acquire(alone=False):
                 if leases.take(entry.index, self._name):
                     with self._end_lease_on_error(entry):
                         yield True
                     return
             if (lost := self._losses(entry)) is not None:
-                with self._lock.acquire(alone=lost == MAX_LOST - 1), self._end_lease_on_error(entry):
+                with self._playing_lock.acquire(alone=lost == MAX_LOST - 1), self._end_lease_on_error(entry):
                     leases.take_over(entry.index, self._name, lost)
                     yield True
                 return
         yield False
 
     def _losses(self, entry: Entry) -> int | None:
-        """Return how many workers were lost while playing a leased episode, or None if the episode has ended.
+        """Return the number of workers lost while playing a leased episode, or None if the episode has ended.
 
-        If too many were lost, give up the episode, which ends it.
+        If too many were lost, give up the episode, which ends it, and return None.
         """
         self.open_episodes.refresh()
         if entry not in self.open_episodes:
@@ -173,12 +173,12 @@ class EpisodeLeaser:
         lost = store.leases.losses(entry.index)
         if lost < MAX_LOST:
             return lost
-        self.open_episodes.mark_ended(entry, give_up(self._run, entry, LOST))
+        self.open_episodes.mark_ended(entry, give_up(self._run, entry, WORKERS_LOST))
         return None
 
     @contextmanager
     def _end_lease_on_error(self, entry: Entry) -> Iterator[None]:
-        """Delete the lease if playing the episode raises an error. Otherwise the worker would count as lost."""
+        """Delete the lease if the block raises an error. Otherwise the worker would count as lost."""
         try:
             yield
         except BaseException:
@@ -195,14 +195,14 @@ def give_up(run: Run, entry: Entry, message: str) -> Ending:
     return ending or record_broken(journal, path, Outcome.BROKEN.value, message)
 
 
-def current_attempt(run: Run, entry: Entry, watch: Watch | None = None) -> tuple[str, Journal, Ending | None]:
+def current_attempt(run: Run, entry: Entry, on_event: OnEvent | None = None) -> tuple[str, Journal, Ending | None]:
     """Return the scope of an episode's current attempt, the attempt's journal, and its ending if it has one.
 
     If an attempt could not be repeated as recorded, or its ending no longer counts, the next attempt has a new scope.
     """
     path, restarts, excluded = entry.path, 0, superseded_scopes(run)
     while True:
-        journal = run.journal(path, watch)
+        journal = run.journal(path, on_event)
         recorded = journal.get(path, "outcome", 0)
         ending = None if recorded is None else Ending.model_validate(recorded)
         if ending is None or (ending.cause != DIVERGED and path not in excluded):

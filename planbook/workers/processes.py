@@ -1,7 +1,7 @@
 """Workers in other processes: new processes on this machine, or actors of a Ray cluster.
 
-Ray is imported only when it is used. It ends this whole process about a minute after the cluster's head has died. Then
-the run can be resumed.
+Ray is imported only when it is used. Ray ends this whole process about a minute after the cluster's head node dies; the
+run can then be resumed.
 """
 
 import importlib
@@ -26,7 +26,7 @@ from planbook.knowledge import memory_of
 from planbook.planner import EpisodeStopped, Meter, Spending
 from planbook.runs import Run, RunFile
 from planbook.sandbox import WorkerFailed
-from planbook.spending import prices_from
+from planbook.spending import load_pricing
 from planbook.store import Store, StoreLocation
 from planbook.wording import first_line
 from planbook.workers.control import RequestListener
@@ -36,9 +36,9 @@ from planbook.workers.worker import play_in_threads
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker in another process needs to play a run.
+    """Everything that a worker in another process needs to play a run.
 
-    ``folder`` is the run's folder, ``file`` the content of its run.json, and ``store`` the place of its events.
+    ``folder`` is the run's folder, ``file`` the content of its run.json, and ``store`` the location of its events.
     ``threads`` is the number of episodes that the worker plays at a time. ``prices`` is the path of a price table, and
     ``spent`` what the run has spent so far. A file that run.json names, such as a library or an environment, must have
     the same path on the worker's machine.
@@ -70,10 +70,10 @@ def work(job: Job, leader_is_running: Callable[[], bool] = lambda: True) -> Work
     try:
         with closing(Store(job.store)) as store:
             run = Run(job.folder, job.file, store)
-            run.meter = meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
+            run.meter = meter = Meter(job.file.budget, job.spent, load_pricing(job.prices), store.ledger)
             _play_job(run, job, leader_is_running)
     except BaseException as raised:
-        error = sendable(raised)
+        error = picklable(raised)
     return WorkerReport(process_name(), meter.spent_here, error)
 
 
@@ -89,14 +89,14 @@ def _play_job(run: Run, job: Job, leader_is_running: Callable[[], bool]) -> None
         raise EpisodeStopped
 
 
-def sendable(error: BaseException) -> BaseException:
-    """Return the error, or a similar one that can be pickled. A note holds the traceback, which pickling drops."""
-    origin = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
+def picklable(error: BaseException) -> BaseException:
+    """Return the error, or a similar one that can be pickled, with a note: its traceback, which pickling drops."""
+    note = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
     try:
         error = pickle.loads(pickle.dumps(error))
     except Exception:
         error = RuntimeError(f"{type(error).__name__}: {error}")
-    error.add_note(origin)
+    error.add_note(note)
     return error
 
 
@@ -123,7 +123,7 @@ class WorkerPool(NamedTuple):
 
 
 OpenPool = Callable[[int], AbstractContextManager[WorkerPool]]
-"""A function that opens a pool. Its argument is the largest number of workers that would be of use."""
+"""A function that opens a pool of workers. Its argument is the maximum number of workers."""
 
 
 # New processes on this machine
@@ -140,7 +140,7 @@ def local_pool(jobs: int) -> Iterator[WorkerPool]:
             process.kill()
 
 
-BOOT = """
+WORKER_PROGRAM = """
 import gc, json, sys
 gc.disable()
 sys.path[:] = json.loads(sys.stdin.buffer.readline() or sys.exit())
@@ -149,7 +149,7 @@ gc.freeze()
 gc.enable()
 serve()
 """
-"""The program of a worker process. It exempts the imported modules from garbage collection.
+"""Runs in a worker process. It exempts the imported modules from garbage collection.
 
 ``multiprocessing`` is not used, because it would import the user's main program in the worker, too."""
 
@@ -161,9 +161,9 @@ def work_in_process(job: Job, processes: list["subprocess.Popen[bytes]"]) -> Any
     """
     report = b""
     with (
-        suppress(BrokenPipeError),  # the process has ended before it read its job
+        suppress(BrokenPipeError),  # the process ended before it read its job
         subprocess.Popen(
-            [sys.executable, "-P", "-c", BOOT],
+            [sys.executable, "-P", "-c", WORKER_PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # so that Ctrl-C reaches only the driver
@@ -206,7 +206,7 @@ def _exit_with_driver() -> NoReturn:
 # Actors of a Ray cluster
 
 
-QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+QUIET_RAY = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 """Environment variables that silence a warning of Ray and turn off its usage reports. The user's values are kept."""
 
 
@@ -257,7 +257,7 @@ def cluster_pool(jobs: int) -> Iterator[WorkerPool]:
 
 def _join(address: str) -> None:
     ray = importlib.import_module("ray")
-    for name, value in QUIET.items():
+    for name, value in QUIET_RAY.items():
         os.environ.setdefault(name, value)
     if address != "local":  # by default, Ray tries for 13 minutes to reach a cluster; now it tries once
         os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")

@@ -26,15 +26,12 @@ from planbook.planner import (
 )
 from planbook.runs import DIVERGED, Entry, Run, changed_versions
 from planbook.sandbox import Sandbox
-from planbook.store import Watch
+from planbook.store import OnEvent
 from planbook.workers.control import Switches, append_event, in_threads
 from planbook.workers.models import roles_of
 from planbook.workers.open_episodes import EpisodeLeaser, OpenEpisodes, current_attempt, record_broken
 
 LOG = logging.getLogger(__name__)
-
-
-# Playing one episode, from its beginning or from its recorded part
 
 
 class EpisodeWorker:
@@ -88,7 +85,7 @@ class EpisodeWorker:
         ``path`` is the scope under which the events of the episode are recorded in the journal.
         """
         config = self._config
-        strategy = method(config.planner)
+        planning_method = method(config.planner)
         settings = EpisodeSettings(
             config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream, config.dry_run
         )
@@ -104,17 +101,19 @@ class EpisodeWorker:
             guard=self.guard,
             task_changes=config.task_overrides(entry.task),
         )
-        return episode, strategy.play, strategy.options.model_validate(config.planner_options)
+        return episode, planning_method.play, planning_method.options.model_validate(config.planner_options)
 
 
-def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
-    """Play one episode to its end, or return its recorded ending. If it is BROKEN, the worker's environment is closed.
+def play_episode(
+    run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, on_event: OnEvent | None = None
+) -> Ending:
+    """Play one episode to its end, or return its recorded ending. If that is BROKEN, close the worker's environment.
 
     If an attempt at the episode was begun earlier, its recorded part is repeated first. If that is impossible, for
     example because the environment behaves differently, the attempt is recorded as BROKEN, and a new attempt begins.
     """
     while True:
-        path, journal, ending = current_attempt(run, entry, watch)
+        path, journal, ending = current_attempt(run, entry, on_event)
         if ending is None:
             try:
                 ending = play(*worker.play_arguments(entry, path, journal, memory))
@@ -135,7 +134,7 @@ def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, 
 def _record_versions(run: Run, environment: Environment) -> None:
     """Record the versions that an environment reports only after an episode has begun, such as the browser's.
 
-    They are recorded once in an invocation, and only if they differ from those recorded last.
+    They are recorded at most once in an invocation, and only if they differ from those recorded last.
     """
     if run.versions_recorded:
         return
@@ -147,28 +146,25 @@ def _record_versions(run: Run, environment: Environment) -> None:
         append_event(run.store, "run", "versions", current)
 
 
-# The loop
-
-
 def play_in_threads(
     run: Run,
     memory: Memory,
     count: int,
     unsafe_no_sandbox: bool,
     switches: Switches,
-    watch: Watch | None = None,
+    on_event: OnEvent | None = None,
     poll: Callable[[], None] = lambda: None,
     open_episodes: OpenEpisodes | None = None,
 ) -> bool:
     """Play the open episodes of a run in ``count`` threads of this process. Return False if the run was stopped.
 
-    ``poll`` is called in the calling thread: after each ending, and at regular intervals. ``watch`` is called in an
-    episode's thread with each new event. Only the leader passes ``open_episodes``.
+    ``poll`` is called in the calling thread: after each ending, and at regular intervals. ``on_event`` is called in an
+    episode's thread with each new event. By default, ``open_episodes`` are read from the store.
     """
     leaser = EpisodeLeaser(run, switches, OpenEpisodes(run) if open_episodes is None else open_episodes)
     if not leaser.open_episodes:
         return True
-    with workers_of(run, unsafe_no_sandbox, switches) as open_worker:
+    with worker_factory(run, unsafe_no_sandbox, switches) as open_worker:
 
         def play_open(notify: Callable[[], None]) -> None:
             with open_worker() as worker:
@@ -176,7 +172,7 @@ def play_in_threads(
                     with leaser.lease() as entry:
                         if entry is None:
                             return
-                        ending = play_episode(run, memory, entry, worker, watch)
+                        ending = play_episode(run, memory, entry, worker, on_event)
                         leaser.open_episodes.mark_ended(entry, ending)
                     notify()
 
@@ -185,10 +181,10 @@ def play_in_threads(
 
 
 @contextmanager
-def workers_of(
+def worker_factory(
     run: Run, unsafe_no_sandbox: bool, switches: Switches, roles: Roles | None = None
 ) -> Iterator[Callable[[], EpisodeWorker]]:
-    """Yield a function that creates a worker. All workers share one sandbox, and ``roles``, by default the run's."""
+    """Yield a function that creates a worker. All workers share one sandbox, and ``roles`` (by default, the run's)."""
 
     def guard() -> None:
         switches.guard()

@@ -57,7 +57,7 @@ def play(run: Run, watch: Killer | None = None) -> list[str]:
     def on_ending(entry: Entry, ending: Ending) -> None:
         played.append(entry.task.id)
 
-    assert play_episodes(run, ProcedureLibrary(Miniwob), on_ending, execution=Execution(jobs=2), watch=watch)
+    assert play_episodes(run, ProcedureLibrary(Miniwob), on_ending, execution=Execution(jobs=2), on_event=watch)
     return played
 
 

@@ -22,13 +22,13 @@ from planbook.planner import Ending, Outcome
 from planbook.results import read_folder
 from planbook.results.rows import Result
 from planbook.runs import Entry, Run
-from planbook.spending import prices_from, spent_so_far
+from planbook.spending import load_pricing, spent_so_far
 from planbook.terminal import print_parts
 from tests.command import ROOT
 from tests.flows import invoke, refusal
 from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, write_run
 
-FREE = prices_from(None)
+FREE = load_pricing(None)
 PLAN = "for box in boxes:\n    agent.open(box)\n" * 17
 
 

@@ -18,7 +18,7 @@ from planbook.errors import BadRun
 from planbook.planner import EpisodeStopped
 from planbook.runs import Run, is_claimed
 from planbook.runs.folder import claim_folder
-from planbook.spending import prices_from, spent_so_far
+from planbook.spending import load_pricing, spent_so_far
 from planbook.store import Store
 from planbook.workers import Execution, Switches, control
 from planbook.workers.driver import create_job
@@ -87,7 +87,7 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
         request(folder, 1, "go on")
     assert codes == [errors.OK]
     with closing(Run.open(folder)) as run:
-        spent = spent_so_far(run.store.events(), prices_from(None))
+        spent = spent_so_far(run.store.events(), load_pricing(None))
         sittings = list(run.store.events(kind="sitting"))
     assert count(folder, "outcome") == 12
     paused = sittings[2].at - sittings[1].at

@@ -195,7 +195,7 @@ def test_reading_a_strangers_run_executes_no_code_that_it_names(runs: Mapping[st
                 assert "Traceback" not in finished.printed, finished.printed
                 assert not executed.exists(), (name, env)
         with closing(FollowedRun(folder)) as following:
-            assert following.news(0)
+            assert following.update_since(0)
             assert following.document(0)
         (copy := tmp_path / "out.jsonl").unlink()
         for out in (copy, tmp_path / "imported" / str(number)):
@@ -217,7 +217,7 @@ def test_a_run_can_be_watched_if_it_can_be_read(kind: str, runs: Mapping[str, Pa
         return
     with closing(FollowedRun(runs[kind])) as following:
         assert escape(following.run.config.planner) in following.page()
-        assert following.news(0)["state"]["total"]
+        assert following.update_since(0)["state"]["total"]
         assert following.document(0)["parts"]
 
 

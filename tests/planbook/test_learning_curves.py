@@ -16,7 +16,7 @@ from planbook.results import read_folder, read_run
 from planbook.results.learning_cost import BuildingState, cost_line, state_after
 from planbook.rules import Citation
 from planbook.runs import Run
-from planbook.spending import prices_from, spent_so_far
+from planbook.spending import load_pricing, spent_so_far
 from tests.flows import BUILD, asks, invoke, prompt, refusal, scripted
 from tests.openai_server import serving
 from tests.toy_script import served_answer
@@ -93,7 +93,7 @@ def test_more_building_tasks_than_the_run_has_are_refused(library: Path, tmp_pat
 
 def test_the_cost_of_building_is_what_the_run_spent(library: Path) -> None:
     with closing(Run.open(library)) as run:
-        steps, spent = read_run(run).steps, spent_so_far(run.store.events(), prices_from(None))
+        steps, spent = read_run(run).steps, spent_so_far(run.store.events(), load_pricing(None))
         assert any("verification" in event.scope for event in run.store.events(kind="act"))
     last = steps[-1]
     assert (last.calls, last.tokens, last.actions) == (spent.calls, spent.tokens, spent.actions)

@@ -7,7 +7,7 @@ import pytest
 
 from planbook.config import Config
 from planbook.errors import BadArgument
-from planbook.preflight import missing_demonstrations
+from planbook.preflight import missing_demonstrations_warning
 from planbook.workers import check_roles
 from tests.flows import invoke
 
@@ -78,7 +78,7 @@ def test_a_role_that_learns_needs_a_model_even_if_the_method_does_not_ask_it() -
     ],
 )
 def test_missing_demonstrations_are_reported(planner: str, env: str, options: dict[str, Any], message: str) -> None:
-    found = missing_demonstrations(config(planner, env, **options))
+    found = missing_demonstrations_warning(config(planner, env, **options))
     assert found.startswith(message)
     assert bool(found) == bool(message)
 
@@ -87,9 +87,9 @@ def test_a_demonstration_may_come_from_the_runs_library(tmp_path: Path) -> None:
     folder = tmp_path / "minecraft" / "demonstrations" / "common"
     folder.mkdir(parents=True)
     played = config("react", "minecraft").model_copy(update={"library": str(tmp_path)})
-    assert missing_demonstrations(played)
+    assert missing_demonstrations_warning(played)
     (folder / "MT1_basic.md").write_text("How it is done.")
-    assert not missing_demonstrations(played)
+    assert not missing_demonstrations_warning(played)
 
 
 def test_a_run_reports_missing_demonstrations_once(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from planbook.planner import (
 from planbook.planner.budget import add_cost
 from planbook.results import RunResults
 from planbook.runs import Run
-from planbook.spending import check_money, prices_from, spent_so_far
+from planbook.spending import check_money, load_pricing, spent_so_far
 from planbook.store import Event
 from planbook.workers import play_episodes
 from tests.rows import new_run
@@ -124,7 +124,7 @@ def test_prompts_that_were_cut_are_counted() -> None:
 
 
 def test_recordings_scripts_and_exchanges_cost_nothing() -> None:
-    price = prices_from(None)
+    price = load_pricing(None)
     for model in ("scripted:FILE.py:answer", "exchange:folder", "recorded:file.jsonl"):
         assert price(model, Reply(text="", usage=Usage(prompt=10**6))) == 0.0
     assert price("openai:gpt-4o-mini", Reply(text="", replayed=True, usage=Usage(prompt=10**6))) == 0.0
@@ -137,10 +137,10 @@ def test_a_script_has_the_price_that_the_table_names(tmp_path: Path, listed: str
     table.write_text(f'{{"models": {{"{listed}": {{"input": 1, "output": 2}}}}}}')
     million = Reply(text="", usage=Usage(prompt=10**6))
     for model in ("scripted:paid.py:answer", "scripted:/folder/paid.py:answer"):
-        assert prices_from(table)(model, million) == pytest.approx(1)
+        assert load_pricing(table)(model, million) == pytest.approx(1)
         check_money([model], Budget(money=1), table)
     for model in ("scripted:free.py:answer", "exchange:folder"):
-        assert prices_from(table)(model, million) == 0
+        assert load_pricing(table)(model, million) == 0
         with pytest.raises(BadArgument, match=f"{model} has no price, so --budget money=1"):
             check_money([model], Budget(money=1), table)
     check_money(["recorded:file.jsonl"], Budget(money=1), table)
@@ -152,7 +152,7 @@ def test_a_price_table_may_name_a_model_with_or_without_its_kind(tmp_path: Path,
     table.write_text(f'{{"models": {{"{listed}": {{"input": 1, "output": 2}}}}}}')
     million = Reply(text="", usage=Usage(prompt=10**6))
     for model in ("openai:mine", "recorded:file.jsonl+openai:mine", "openai:mine-2026-01-31"):
-        assert prices_from(table)(model, million) == pytest.approx(1)
+        assert load_pricing(table)(model, million) == pytest.approx(1)
         check_money([model], Budget(money=1), table)
     with pytest.raises(BadArgument, match="openai:mine-large has no price"):
         check_money(["openai:mine-large"], Budget(money=1), table)
@@ -202,5 +202,5 @@ def test_the_calls_of_a_lost_process_that_had_joined_the_run_count(tmp_path: Pat
                 shared.store.put_all(recorded)
                 recorded.clear()
 
-        assert play_episodes(shared, NoMemory(), lambda entry, ending: None, watch=watch)
+        assert play_episodes(shared, NoMemory(), lambda entry, ending: None, on_event=watch)
         assert shared.meter.spent.calls == calls

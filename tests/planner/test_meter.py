@@ -38,7 +38,7 @@ def limited(tmp_path: Path) -> Iterator[NewMeter]:
 
         def new_meter(budget: Budget, spent: Spending | None = None, price: Price = lambda model, reply: 0.0) -> Meter:
             spent = spent or Spending()
-            store.ledger.open(amount_of(spent), spent.actions)
+            store.ledger.reset(amount_of(spent), spent.actions)
             return Meter(budget, spent, price, store.ledger)
 
         yield new_meter

@@ -152,7 +152,7 @@ def _play_and_time(config: Config, episodes: int) -> list[EpisodeTimes]:
         tasks = config.environment.select(config.selection)
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
             execution = Execution(jobs=episodes if config.environment.parallel else 1)
-            play_episodes(run, memory_of(config), lambda entry, ending: None, execution=execution, watch=watch)
+            play_episodes(run, memory_of(config), lambda entry, ending: None, execution=execution, on_event=watch)
     return [times for thread_events in events.values() for times in _episode_times(thread_events)]
 
 

@@ -145,7 +145,7 @@ def test_a_graph_that_plays_an_environment_is_refused_with_the_right_command(tmp
         ("general", "--env ENV --planner-option graph=general"),
         (mine, f"--env ENV --planner-option graph={mine}"),
     ):
-        message = f"plays an environment, a pass per step: use planbook run --planner agentkit {command_options}"
+        message = f"plays an environment, one pass per step: use planbook run --planner agentkit {command_options}"
         assert message in refusal("graph", "run", name)
     assert "asks a model" in refusal("graph", "run", mine, "--set", "world.goal=x")
 

@@ -20,7 +20,7 @@ from planbook.inputs import current_inputs, data_digests, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS, Sampling
 from planbook.planner.models.recordings import read_recording
-from planbook.runs import InputChange, Run, RunInputs, changed_versions, changes, installed as versions_module
+from planbook.runs import InputChange, Run, RunInputs, changed_inputs, changed_versions, installed as versions_module
 from tests.command import planbook
 from tests.flows import events, invoke, refusal
 from tests.planbook.inputs.shifting import play_shifting, read_run_file, rewrite
@@ -226,7 +226,7 @@ def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
     other = {"executor/task.j2": "0" * 16}
     now = current_inputs(config("react"), Toy.tasks(Selection()))
     then = now.model_copy(update={"prompts": {**now.prompts, **other}})
-    assert list(map(str, changes(then, now))) == ["prompt executor/task.j2: changed"]
+    assert list(map(str, changed_inputs(then, now))) == ["prompt executor/task.j2: changed"]
     assert invoke("run", "--env", "toy", "--out", tmp_path / "run", *FEW).returncode == 4
     rewrite(tmp_path / "run", lambda file: file["made_of"].update(prompts=other))
     assert "prompt executor/task.j2: gone" in refusal("run", "--resume", tmp_path / "run", *MORE)
@@ -242,7 +242,7 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_inputs() -> None:
     assert made.models.keys() == {"recorded:adapt-alfworld"}
     assert made.prices.keys() == {"price table"}
     other = made.model_copy(update={"prices": {"price table": "0"}})
-    assert list(map(str, changes(other, made))) == ["the price table: changed"]
+    assert list(map(str, changed_inputs(other, made))) == ["the price table: changed"]
     seeds = {"sampling of default": 100, "sampling of planner": 105, "sampling of executor": None}
     assert made.seeds == {"run": 100, **seeds}
 
@@ -253,7 +253,7 @@ def test_a_run_of_an_older_planbook_without_inputs_is_resumed(tmp_path: Path) ->
         rewrite(tmp_path / "run", lambda file: file.pop(name))  # noqa: B023
     rewrite(tmp_path / "run", lambda file: file["versions"].pop(versions_module.CODE))
     assert invoke("run", "--resume", tmp_path / "run").returncode == 0
-    assert changes(None, RunInputs(data={"games": "0"})) == []
+    assert changed_inputs(None, RunInputs(data={"games": "0"})) == []
 
 
 def test_the_version_of_our_code_is_a_digest_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

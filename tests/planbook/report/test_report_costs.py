@@ -13,7 +13,7 @@ from planbook.planner import Spending
 from planbook.report.sections import costs, money_per_solved
 from planbook.results import read_run
 from planbook.runs import Run
-from planbook.spending import Pricing, prices_from
+from planbook.spending import Pricing, load_pricing
 from planbook.wording import PRICE_UNKNOWN, format_money
 from tests.flows import invoke, refusal, scripted
 from tests.reported import Page, reported
@@ -68,7 +68,7 @@ def expected(column: int) -> dict[str, float]:
 
 
 def test_costs_are_added_up_by_role_model_and_prompt(folder: Path, prices: Path) -> None:
-    found = count_costs(folder, prices_from(prices))
+    found = count_costs(folder, load_pricing(prices))
     for column, rows in enumerate(found.values(), 1):
         assert {name: spent.money for name, spent in rows.items()} == pytest.approx(expected(column))
         for name, spent in rows.items():
@@ -86,7 +86,7 @@ def test_costs_are_added_up_by_role_model_and_prompt(folder: Path, prices: Path)
 def test_the_cost_of_a_model_without_a_price_is_unknown(folder: Path, tmp_path: Path) -> None:
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"models": {"small": {"input": 1, "output": 2}}}))
-    found = count_costs(folder, prices_from(table))
+    found = count_costs(folder, load_pricing(table))
     money = {name: format_money(spent.money) for name, spent in found["model"].items()}
     assert money == {"openai:big": PRICE_UNKNOWN, "openai:small": "$0.0005"}
     assert money_per_solved(found["model"]["openai:big"], 2) == ""

@@ -6,7 +6,7 @@ from planbook.planner.types import NOT_JUDGED, Judgement
 from planbook.results.summary import Summary, failure_lines, summarise
 from planbook.runs import Entry
 from planbook.terminal.episode import ending_text
-from planbook.wording import cause_of, describe, reason_of
+from planbook.wording import cause_text, describe_event, reason_text
 from tests.rows import results
 
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
@@ -14,7 +14,7 @@ ANSWERED = Judgement(unjudged_result="answer: 42")
 
 
 def described(ending: Ending) -> str:
-    return describe("outcome", ending.model_dump(mode="json"))
+    return describe_event("outcome", ending.model_dump(mode="json"))
 
 
 def summary(ending: Ending) -> Summary:
@@ -62,10 +62,11 @@ def test_a_cause_that_says_the_same_as_the_outcome_is_not_repeated() -> None:
     assert ending_text(unjudged).plain == "not judged here after 3 actions, 0 error steps: answer: 42"
     limited = Judgement().ending(DONE, 3, used_up=True)
     assert described(limited) == "out of budget after 3 actions"
-    assert [(cause_of(ending), reason_of(ending)) for ending in (unjudged, limited)] == [
+    assert [(cause_text(ending), reason_text(ending)) for ending in (unjudged, limited)] == [
         ("", " (answer: 42)"),
         ("", ""),
     ]
     assert ANSWERED.ending((), 3, used_up=False).cause != unjudged.cause
     unsolved = Judgement().ending(DONE, 3, used_up=False)
-    assert (cause_of(unsolved), reason_of(unsolved)) == ("the episode ended unsolved", " (the episode ended unsolved)")
+    assert cause_text(unsolved) == "the episode ended unsolved"
+    assert reason_text(unsolved) == " (the episode ended unsolved)"

@@ -130,6 +130,6 @@ def test_a_lease_counts_lost_workers(store: Store) -> None:
     assert sorted(store.leases.workers()) == ["a/1", "b/2"]
     store.leases.give_back(0)
     assert take(0, "a/1") == 0, "a worker that gives a lease back is not lost"
-    store.leases.open()
+    store.leases.clear()
     assert store.leases.workers() == []
     assert store.leases.losses(0) == 0, "the process that resumes the run has deleted the lease"

@@ -36,7 +36,7 @@ def test_a_reader_waits_for_an_id_that_is_committed_late(schema: Schema, store: 
         late.execute(add.format(Identifier(schema.schema, "event")))
         store.put("task/1", "act", 0, {})
         assert [event.scope for event in store.events()] == ["task/1"], "the second id is there, the first is not"
-        reader = threading.Thread(target=lambda: read.extend((id, event.scope) for id, event in store.events_since(0)))
+        reader = threading.Thread(target=lambda: read.extend((id, event.scope) for id, event in store.events_after(0)))
         reader.start()
         reader.join(0.5)
         assert reader.is_alive(), "it does not wait for the first"
@@ -57,7 +57,7 @@ def test_a_reader_of_many_writers_misses_no_event(schema: Schema, store: Store) 
     ids, read, writing = [0], [], True
     while writing:
         writing = any(writer.is_alive() for writer in writers)
-        for id, event in store.events_since(ids[-1]):
+        for id, event in store.events_after(ids[-1]):
             ids.append(id)
             read.append((event.scope, event.n))
     assert ids == sorted(ids)

@@ -31,12 +31,12 @@ BODIES = st.dictionaries(st.text(max_size=8), JSON, max_size=4)
 @given(bodies=st.lists(BODIES, max_size=3))
 def test_an_event_is_read_as_it_was_written(location: StoreLocation, bodies: list[dict[str, JsonValue]]) -> None:
     store = Store(location)
-    last = max((number for number, _ in store.events_since(0)), default=0)
+    last = max((number for number, _ in store.events_after(0)), default=0)
     store.put_all([(f"task/{last}", "act", n, body) for n, body in enumerate(bodies)])
     store.close()
     again = Store(location, to_write=False)
     assert [event.body for event in again.events(f"task/{last}")] == bodies
-    assert [event.body for _, event in again.events_since(last)] == bodies
+    assert [event.body for _, event in again.events_after(last)] == bodies
     again.close()
 
 

@@ -83,7 +83,7 @@ def test_milestones_count_only_ended_episodes(tmp_path: Path) -> None:
         known = environment.environment.all_milestones
         ending = Ending(outcome=Outcome.FAILURE, cause="unfinished", milestones=known[:1])
         run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
-        shown = json.dumps(following.news(0)["sections"])
+        shown = json.dumps(following.update_since(0)["sections"])
         assert f"{unlock_score([1.0] + [0.0] * (len(known) - 1)):.2f} %" in shown
         assert '"1 / 1"' in shown
         assert "1 / 4" not in shown
@@ -99,7 +99,7 @@ def test_episodes_that_were_read_before_the_store_failed_are_reported_afterwards
             following.catch_up()
         with database:
             database.execute("DELETE FROM event WHERE n = 99")
-        rows = following.news(0)["rows"]
+        rows = following.update_since(0)["rows"]
         assert [row["n"] for row in rows] == [0, 1, 2]
 
 
@@ -118,7 +118,7 @@ def test_learned_rules_are_shown(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
     with closing(FollowedRun(folder)) as following:
-        shown = json.dumps(following.news(0)["sections"])
+        shown = json.dumps(following.update_since(0)["sections"])
     assert "What was learned" in shown
     assert re.search(r"\d+ rules? in force", shown)
 
@@ -178,6 +178,6 @@ def test_skipped_building_tasks_are_not_counted(tmp_path: Path) -> None:
     assert page.count('"shown":"skipped"') == built.result["left_out"]
     assert '"shown":"begun"' not in page
     with closing(FollowedRun(run)) as following:
-        state = following.news(0)["state"]
+        state = following.update_since(0)["state"]
         assert state["total"] == state["ended"] == built.result["tasks"]
         assert not state["now"]
