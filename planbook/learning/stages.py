@@ -31,7 +31,7 @@ from planbook.workers import EpisodeWorker, Execution, Switches, play_episode, p
 
 LOG = logging.getLogger(__name__)
 ENVIRONMENT_FILE = "world.md"
-"""Name of a file that describes the environment to people who read the manual. Prompts contain the same text."""
+"""Name of the file that describes the environment for readers of the manual. Prompts contain the same text."""
 SKIPPED = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
 
 
@@ -40,8 +40,8 @@ def build(
 ) -> bool:
     """Play the tasks of a run in order, and learn from each. Return False if the run was stopped before the end.
 
-    Calling this again continues a run that was stopped or killed. With ``--from``, no episode is played: all are copied
-    from other runs or from files.
+    Another call continues a run that was stopped or killed. With ``--from``, episodes are not played, but copied from
+    other runs or from files.
     """
     learner = Learner(run, watch)
     copies = episodes_to_copy(run) if run.config.copies else None
@@ -70,8 +70,8 @@ def formulate(run: Run, config: Config) -> None:
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
     roles = roles_of(run, Switches(), config)
     with run.meter.formulating():
-        make = partial(_formulate, rules=state.knowledge.rules, config=config)
-        learn_once(run, formulating_path(state), roles, make)
+        formulate_once = partial(_formulate, rules=state.knowledge.rules, config=config)
+        learn_once(run, formulating_path(state), roles, formulate_once)
 
 
 def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:
