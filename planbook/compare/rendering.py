@@ -97,7 +97,7 @@ def _result_in_words(difference: SolvedDifference, letters: Letters) -> str:
         return (
             f"{letters[0]} and {letters[1]} solved the same {difference.first:,} of the {pairs} episodes: no difference"
         )
-    count = f"{abs(gain):,} {'more' if gain > 0 else 'fewer'}" if gain else "as many"
+    count = f"{abs(gain):,} {'more' if gain > 0 else 'fewer'}" if gain else "just as many"
     test = "McNemar" if difference.test == MCNEMAR else "sign flips over tasks,"
     holm = " after Holm" if difference.p_corrected != difference.p else ""
     change = f"{100 * difference.difference:+.1f} points, {100 * difference.low:+.1f} to {100 * difference.high:.1f}"

@@ -153,7 +153,7 @@ def setting(config: Config, name: str) -> str:
 
 def check_setting_names(names: Iterable[str], configs: Iterable[Config]) -> None:
     """Raise BadArgument if one of these full names, such as ``selection.split``, is not a setting of any run."""
-    known = {name for config in configs for name in (*settings(config), *Config.model_fields)}
+    all_names = {name for config in configs for name in (*settings(config), *Config.model_fields)}
     for name in names:
-        if name not in known:
-            raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")
+        if name not in all_names:
+            raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(all_names))}")

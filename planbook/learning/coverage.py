@@ -39,8 +39,8 @@ def coverage_of(run: Run, state: KnowledgeState) -> Coverage:
     used = _rules_used_in_solved_episodes(state)
     covered = {types.get(episode) for episode, ids in used if not processes.isdisjoint(ids)}
     cited = {id for citation in state.citations for id in citation.rule_ids}
-    known = {rule.id for rule in rules}
-    dangling = {rule.id: tuple(id for id in cited_ids(rule) if id not in known) for rule in rules}
+    known_ids = {rule.id for rule in rules}
+    dangling = {rule.id: tuple(id for id in cited_ids(rule) if id not in known_ids) for rule in rules}
     return Coverage(
         missing=tuple(task_type for task_type in dict.fromkeys(types.values()) if task_type not in covered),
         never_cited=tuple(rule.id for rule in rules if rule.id not in cited),

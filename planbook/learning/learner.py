@@ -65,7 +65,7 @@ class Learner:
         return self._state.streaks.get(task_type, 0) >= self._config.building.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
-        """Learn from an episode that has ended, or read what was learned from it before.
+        """Learn from an episode that has ended, or read the recorded result of learning from it.
 
         Raises ModelError or BudgetEnded if a model cannot be asked, or EpisodeStopped if the run is stopped.
         """
@@ -93,7 +93,7 @@ class Learner:
 class LearningStep:
     """Learns from one episode. ``scope`` records the model calls, and the episodes in which procedures are tried.
 
-    Each public method takes a state of knowledge, and returns the state with what it has learned.
+    Each public method takes a state of knowledge, and returns the state extended by learning.
     """
 
     run: Run
@@ -155,12 +155,12 @@ class LearningStep:
         begun = [entry for entry, task in tasks if with_found_type(self._config, knowledge, task).type == task_type]
         return [episode_with_found_type(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
 
-    def _begun_tasks(self, last: int) -> Iterator[tuple[Entry, Task]]:
-        """Yield the entries of the episodes up to ``last``, except skipped ones, with their tasks. All have ended.
+    def _begun_tasks(self, last_index: int) -> Iterator[tuple[Entry, Task]]:
+        """Yield the entries and tasks of the episodes up to ``last_index``, except skipped ones. All must have ended.
 
         The tasks are those recorded when the episodes began, since some goals become known only then.
         """
-        for entry in self.run.entries()[: last + 1]:
+        for entry in self.run.entries()[: last_index + 1]:
             if event := next(iter(self.run.store.events(last_scope(self.run, entry), "task")), None):
                 yield entry, Task.model_validate(event.body["task"])
 

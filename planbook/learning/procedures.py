@@ -216,8 +216,8 @@ class ProcedureWriter:
         """Return a task as the environment defines it, without the type and params that planbook found."""
         if not self._finds_types:
             return task
-        listed = (entry.task for entry in self.run.entries() if entry.task.id == task.id)
-        return next(listed, None) or self._select(Selection(ids=(task.id,)))[0]
+        listed_tasks = (entry.task for entry in self.run.entries() if entry.task.id == task.id)
+        return next(listed_tasks, None) or self._select(Selection(ids=(task.id,)))[0]
 
     def _verification_tasks(self, task_type: str, knowledge: Knowledge) -> list[Task]:
         """Return the additional tasks of a type on which procedures are verified (``--verify SPLIT:N``).

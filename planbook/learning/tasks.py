@@ -70,10 +70,12 @@ def _check_verify(config: Config) -> None:
 
     Raises BadArgument if the split is unknown, or the number is invalid.
     """
-    known, verify = config.environment.task_splits(config.environment_options), config.building.verify
+    splits, verify = config.environment.task_splits(config.environment_options), config.building.verify
     split, _, count = verify.partition(":")
-    if verify and not (split in known and count.isdecimal() and int(count)):
-        raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits are {', '.join(known)}")
+    if verify and not (split in splits and count.isdecimal() and int(count)):
+        raise BadArgument(
+            f"--verify {verify}: write SPLIT:N, such as {splits[0]}:20; the splits are {', '.join(splits)}"
+        )
 
 
 Source = tuple[EpisodeSource, "RunFacts"]

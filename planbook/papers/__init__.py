@@ -111,7 +111,7 @@ class PaperSetting(PaperData):
     tasks: int | None = None
     repeats: int
     reseeds: bool = False
-    """True if each repeat of a task was played with another seed."""
+    """True if each repeat of a task was played with a different seed."""
     actions: int | None = None
     models: tuple[str, ...]
     options: dict[str, JsonValue]
@@ -151,7 +151,7 @@ class Publication(PaperData):
 
     @property
     def planners(self) -> frozenset[str]:
-        """Our names for those of the paper's methods that planbook has."""
+        """Our names for the methods of the paper that planbook has."""
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
     def has_results(self, planner: str, env: str) -> bool:

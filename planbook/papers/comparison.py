@@ -212,7 +212,7 @@ def _episodes_line(compared: ComparedTable, repeats: int) -> str:
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:
-    """Return the title of a table. It is printed above the table, since a table wraps its own title at its width."""
+    """Return the title of a table. It is printed above the table, since a table would wrap its title at its width."""
     table = compared.table
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
@@ -249,7 +249,7 @@ def _parts_of_table(paper: ComparedPaper, compared: ComparedTable, run: OurRun) 
 
 
 def _row_name(row: PublishedRow) -> str:
-    """Return the name of a row: its method, and what distinguishes it from other rows with the same method."""
+    """Return the name of a row: its method, and the variant that distinguishes it from other rows."""
     return ", ".join(filter(None, (row.method, row.variant))) + (" (quoted only)" if row.quoted_only else "")
 
 

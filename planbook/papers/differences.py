@@ -129,8 +129,8 @@ def _origin(config: Config) -> KnowledgeOrigin:
     if not is_run(library):
         learned = bool(knowledge.rules or knowledge.skills or knowledge.reflections)
         return KnowledgeOrigin(None, (), formulated, learned or config.planner == PROCEDURES)
-    with closing(Run.open(library)) as built:
-        return KnowledgeOrigin(built.config, models_asked(read_run(built)), formulated, config.after != 0)
+    with closing(Run.open(library)) as build_run:
+        return KnowledgeOrigin(build_run.config, models_asked(read_run(build_run)), formulated, config.after != 0)
 
 
 def models_asked(run: RunResults) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ def _tasks(run: OurRun, setting: PaperSetting) -> ComparedValues:
         yield "tasks", run.tasks, setting.tasks
         yield "repeats", summary.repeats, setting.repeats
     if setting.reseeds and summary.repeats > 1:
-        yield "seeds", "the same in each repeat", "another in each repeat"
+        yield "seeds", "the same in each repeat", "different in each repeat"
     yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
     yield "actions allowed in an episode", run.config.actions, setting.actions
 
@@ -272,7 +272,7 @@ def _build_settings(
     for name in PAPER_OPTIONS:
         yield f"{name} in the build", _as_text(getattr(learning, name)), _as_text(getattr(theirs.learning, name))
     if theirs.learning.libraries_only and "rules" not in build.without and not is_run(build.library_folder):
-        yield "rules in the build", "not from a run of `planbook build`", "those of an earlier build"
+        yield "rules in the build", "not from a run of `planbook build`", "from an earlier build"
     if build.selection.ids or build.selection.types:
         yield "built on", ", ".join(build.selection.types or build.selection.ids), "all types"
 

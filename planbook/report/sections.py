@@ -163,11 +163,11 @@ def branches(run: Run) -> Iterator[Node]:
 
 
 def _branches_of_episode(original: Run, episode: int, forks: Sequence[tuple[Fork, Run]]) -> Iterator[Node]:
-    played = [(original, episode), *((run, 0) for _, run in forks)]
-    endings = [recorded_endings(run).get(index) for run, index in played]
+    episodes = [(original, episode), *((run, 0) for _, run in forks)]
+    endings = [recorded_endings(run).get(index) for run, index in episodes]
     actions = [
         [line[:MAX_ACTION_CHARS] for line in actions_taken(run, run.entries()[index])] if ending else []
-        for (run, index), ending in zip(played, endings, strict=True)
+        for (run, index), ending in zip(episodes, endings, strict=True)
     ]
     repeated_rows = islice(zip(*actions, strict=False), min(fork.at for fork, _ in forks))
     same_count = sum(1 for _ in takewhile(lambda row: len({*row}) == 1, repeated_rows))

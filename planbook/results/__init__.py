@@ -223,7 +223,7 @@ class RunResults:
 
     @property
     def cost(self) -> Spending:
-        """What the run has spent, without what other runs spent on copied episodes."""
+        """The costs of the run, without the costs that other runs paid for copied episodes."""
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
 
     @cached_property
@@ -290,13 +290,15 @@ def payoff_of(runs: Sequence[RunResults], rows: Sequence[EpisodeResult] | None =
     Return None if one of the runs is a fork, or if the cost of earlier learning is unknown.
     """
     earlier = [run.earlier_learning for run in runs if not run.run.forked]
-    known = [costs for costs in earlier if costs is not None]
-    if len(known) < len(runs):
+    known_costs = [costs for costs in earlier if costs is not None]
+    if len(known_costs) < len(runs):
         return None
-    learned = dict(sorted((pair for costs in known for pair in costs.items()), key=lambda pair: pair[1].tokens))
-    learned |= {run.run.folder.resolve(): run.outside_cost for run in runs}
+    learning_by_run = dict(
+        sorted((pair for costs in known_costs for pair in costs.items()), key=lambda pair: pair[1].tokens)
+    )
+    learning_by_run |= {run.run.folder.resolve(): run.outside_cost for run in runs}
     rows = [row for run in runs for row in run.episodes.values()] if rows is None else rows
-    playing, learning = sum((row.cost for row in rows), NOTHING), sum(learned.values(), NOTHING)
+    playing, learning = sum((row.cost for row in rows), NOTHING), sum(learning_by_run.values(), NOTHING)
     return LearningPayoff(
         solved=sum(row.solved for row in rows),
         calls=playing.calls,

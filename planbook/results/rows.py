@@ -61,7 +61,7 @@ class TaskClaim(BaseModel):
     played: bool = True
 
     def __str__(self) -> str:
-        """Name the episode and what was claimed."""
+        """Name the episode and the claim."""
         return f"{episode_name(self.task, self.repeat)} (claimed {self.claim})"
 
     @property
@@ -202,7 +202,7 @@ class EpisodeResult:
 
     @property
     def cost(self) -> Spending:
-        """What the run itself spent on the episode: nothing if the episode was copied from another run."""
+        """The costs of the episode for this run: nothing if the episode was copied from another run."""
         return NOTHING if self.is_copied else self.spent
 
     @property

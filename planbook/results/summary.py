@@ -267,7 +267,7 @@ def results_table(summary: Summary, title: str) -> Grid:
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, f"{summary.unit}s", "%", "95 % interval", "mean actions", "mean error steps")
-    types = [
+    counts_by_type = [
         (task_type, *counts, summary.unplayed_by_type.get(task_type, (0, 0)))
         for task_type, counts in summary.by_type.items()
     ]
@@ -275,23 +275,15 @@ def results_table(summary: Summary, title: str) -> Grid:
     mean_errors = {**summary.mean_error_steps_by_type, ALL: summary.mean_error_steps}
     rows = []
     for task_type, solved, tasks, excluded in (
-        *types,
+        *counts_by_type,
         (ALL, summary.solved, summary.tasks, (summary.broken, summary.not_run)),
     ):
         share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
         bounds = summary.intervals[task_type]
         bounds_text = interval(*bounds) if bounds else NO_FIGURE
         counts = (f"{count:,}" for count in (solved, *(excluded if unplayed else ()), tasks))
-        rows.append(
-            (
-                task_type,
-                *counts,
-                share,
-                bounds_text,
-                fixed(mean_actions[task_type], 2),
-                fixed(mean_errors[task_type], 2),
-            )
-        )
+        means = fixed(mean_actions[task_type], 2), fixed(mean_errors[task_type], 2)
+        rows.append((task_type, *counts, share, bounds_text, *means))
     return Grid(title, "task type", columns, rows)
 
 

@@ -108,8 +108,8 @@ function drawPlay(play, root, context) {
     const isMoment = span.end === span.order;
     const box = enclosing.boxOf(isMoment && !spanScopes.has(scope) ? scope : scope.split("/").slice(0, -2).join("/"));
     const branch = { span, id: context.next("span"), box: new Box(scope, make("div", { class: "in-span" })) };
-    branch.place = document.createComment("");
-    box.body.append(branch.place);
+    branch.placeholder = document.createComment("");
+    box.body.append(branch.placeholder);
     box.spans.push(branch);
     boxes.add(box).add(branch.box);
     if (isMoment) continue;
@@ -128,14 +128,14 @@ function drawPlay(play, root, context) {
 // Places the spans of a box where they began. Spans with a parent become a tree; spans that name their sources also get a graph.
 function placeSpans({ body, spans }) {
   const isNode = ({ span: { data = {} } }) => Number.isInteger(data.number) && data.parent !== undefined;
-  for (const branch of spans.filter((each) => !isNode(each))) branch.place.replaceWith(drawSpan(branch));
+  for (const branch of spans.filter((span) => !isNode(span))) branch.placeholder.replaceWith(drawSpan(branch));
   const nodes = spans.filter(isNode);
   if (nodes.length) {
     const numbers = new Set(nodes.map(({ span }) => span.data.number));
     const starts = new Set(nodes.map(({ span }) => (numbers.has(span.data.parent) ? null : span.data.parent ?? null)));
     const seen = new Set();
-    nodes[0].place.replaceWith(make("ul", { class: "tree" }, [...starts].flatMap((start) => drawTree(nodes, start, seen))));
-    for (const node of nodes) node.place.remove();
+    nodes[0].placeholder.replaceWith(make("ul", { class: "tree" }, [...starts].flatMap((start) => drawTree(nodes, start, seen))));
+    for (const node of nodes) node.placeholder.remove();
   }
   const graph = drawGraph(spans);
   const title = body.querySelector(":scope > h4");
@@ -151,7 +151,7 @@ function drawTree(nodes, start, seen) {
     seen.add(state);
     const tried = nodes.filter(({ span }) => (span.data.parent ?? null) === state && !seen.has(span.data.number));
     const chosen = tried.findLast(({ span }) => GOOD.has(span.status)) ?? tried.filter(({ span }) => !PLAIN.has(span.status)).slice(-1)
-      .find(({ span }) => nodes.some((each) => each.span.data.parent === span.data.number));
+      .find(({ span }) => nodes.some((node) => node.span.data.parent === span.data.number));
     const rank = (node) => (node === chosen ? 1 : PLAIN.has(node.span.status) ? 2 : 0);
     for (const node of tried.sort((one, other) => rank(one) - rank(other))) {
       const inside = node === chosen ? [] : drawTree(nodes, node.span.data.number, seen);
@@ -181,7 +181,7 @@ function drawSpan({ span, id, box }) {
   return make("div", { class: "spanned" }, element, calls.length > 0 && make("ul", { class: "glance" }, calls));
 }
 
-// Draws the payload of a span, or what was recalled: short values on one line; texts, code, lists and tables below it.
+// Draws the payload of a span or of a recall: short values on one line; texts, code, lists and tables below it.
 function* payload(data, title = "", alreadyShown = new Set()) {
   const isDrawn = ([name, value]) => !["done", "title"].includes(name) && value && !(typeof value === "object" && !Object.keys(value).length)
     && !title.includes(String(value)) && !alreadyShown.has(typeof value === "string" ? value.trim() : value);

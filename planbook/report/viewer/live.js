@@ -28,8 +28,8 @@ function copyAttributes(old, fresh) {
 if (DATA.runs.length > 1) drawComparison();
 for (const run of DATA.runs) drawRun(run);
 const fragment = () => decodeURIComponent(location.hash.slice(1));
-addEventListener("hashchange", () => go(fragment()));
-if (location.hash) go(fragment());
+addEventListener("hashchange", () => goTo(fragment()));
+if (location.hash) goTo(fragment());
 
 const POLL_MS = 1000;
 const state = document.getElementById("state");

@@ -40,12 +40,12 @@ async function insertTexts(value) {
   }
   return value;
 }
-async function documentOf(holder) {
+async function documentOf(container) {
   if (DATA.live) {
-    const answer = await fetch(`episode/${holder.dataset.document}`);
+    const answer = await fetch(`episode/${container.dataset.document}`);
     return answer.ok ? answer.json() : null;
   }
-  return insertTexts(await packed("documents", Number(holder.dataset.document)));
+  return insertTexts(await packed("documents", Number(container.dataset.document)));
 }
 
 // Draws a node of a section, which elements.py defines.
@@ -65,28 +65,28 @@ function text(value, kind = "", characters = 1200, lines = 24) {
 
 const episodes = []; // the rows of all runs, in order
 const unpacking = new WeakMap();
-let here = null; // the current episode
+let currentEpisode = null;
 
 // Draws an episode or another packed document inside its element, the first time that it is opened.
-function unpack(holder) {
-  if (!unpacking.has(holder)) unpacking.set(holder, drawInside(holder));
-  return unpacking.get(holder).catch((error) => {
-    unpacking.delete(holder); // so that opening the element again tries again
+function unpack(container) {
+  if (!unpacking.has(container)) unpacking.set(container, drawInside(container));
+  return unpacking.get(container).catch((error) => {
+    unpacking.delete(container); // so that opening the element again tries again
     throw error;
   });
 }
-async function drawInside(holder) {
-  if (holder.dataset.document === undefined) return;
-  const content = await documentOf(holder);
-  const fresh = make("div", { class: "inside" }, content && drawDocument(content, holder.id));
-  const inside = holder.querySelector(":scope > .inside");
-  if (!inside) holder.append(fresh);
+async function drawInside(container) {
+  if (container.dataset.document === undefined) return;
+  const content = await documentOf(container);
+  const fresh = make("div", { class: "inside" }, content && drawDocument(content, container.id));
+  const inside = container.querySelector(":scope > .inside");
+  if (!inside) container.append(fresh);
   else if (content) updateChildren(inside, fresh);
 }
-async function show(holder) {
-  holder.hidden = false;
-  await unpack(holder);
-  if ("open" in holder) holder.open = true;
+async function show(container) {
+  container.hidden = false;
+  await unpack(container);
+  if ("open" in container) container.open = true;
 }
 document.addEventListener("toggle", (event) => {
   if (event.target.matches(".episode, .packed") && event.target.open) unpack(event.target);
@@ -95,17 +95,17 @@ document.addEventListener("toggle", (event) => {
 function reveal(element) {
   for (let ancestor = element; ancestor; ancestor = ancestor.parentElement) if (ancestor.matches("details")) ancestor.open = true;
 }
-async function go(id) {
-  const holder = [...document.querySelectorAll(".episode, .packed")].find((element) => id === element.id || id.startsWith(`${element.id}-`));
-  if (holder) await show(holder);
-  const place = document.getElementById(id);
-  if (!place) return;
-  reveal(place);
-  if (place.matches(".steps > li")) selectStep(place);
-  if (holder) here = holder;
-  place.scrollIntoView({ block: place === holder ? "start" : "center" });
+async function goTo(id) {
+  const container = [...document.querySelectorAll(".episode, .packed")].find((element) => id === element.id || id.startsWith(`${element.id}-`));
+  if (container) await show(container);
+  const target = document.getElementById(id);
+  if (!target) return;
+  reveal(target);
+  if (target.matches(".steps > li")) selectStep(target);
+  if (container) currentEpisode = container;
+  target.scrollIntoView({ block: target === container ? "start" : "center" });
   document.querySelector(".linked")?.classList.remove("linked");
-  place.classList.add("linked");
+  target.classList.add("linked");
 }
 
 // Marks a step and the line of the plan that took it, and removes the marks from all other steps and lines.
@@ -121,24 +121,24 @@ function selectStep(step) {
   if (top < 0 || top > box.clientHeight - 30) box.scrollTop += top - box.clientHeight / 3;
 }
 function moveStep(by) {
-  const inside = here?.open ? here : document.querySelector(".episode[open]");
+  const inside = currentEpisode?.open ? currentEpisode : document.querySelector(".episode[open]");
   const steps = [...(inside?.querySelectorAll(".steps > li[id]") ?? [])];
   const at = steps.findIndex((step) => step.classList.contains("at"));
   const next = steps[at < 0 ? (by > 0 ? 0 : steps.length - 1) : at + by];
   if (!next) return;
-  here = inside;
+  currentEpisode = inside;
   reveal(next);
   selectStep(next);
   next.scrollIntoView({ block: "nearest" });
 }
-document.addEventListener("focusin", (event) => { here = event.target.closest(".episode") ?? here; });
+document.addEventListener("focusin", (event) => { currentEpisode = event.target.closest(".episode") ?? currentEpisode; });
 
 function moveEpisode(by) {
   const visible = episodes.filter((episode) => !episode.hidden);
-  const at = visible.indexOf(here);
+  const at = visible.indexOf(currentEpisode);
   const next = at < 0 ? (by > 0 ? visible[0] : visible.at(-1)) : visible[at + by];
   if (!next) return;
-  here = next;
+  currentEpisode = next;
   const head = next.querySelector(".head");
   head.focus({ preventScroll: true });
   head.scrollIntoView({ block: "nearest" });
@@ -154,7 +154,7 @@ const KEYS = {
   "/": () => { searchInput.focus(); searchInput.select(); },
   j: () => moveEpisode(1),
   k: () => moveEpisode(-1),
-  o: () => { if (here?.matches("details")) here.open = !here.open; },
+  o: () => { if (currentEpisode?.matches("details")) currentEpisode.open = !currentEpisode.open; },
   n: () => jump(1),
   N: () => jump(-1),
   "]": () => moveStep(1),
@@ -171,5 +171,5 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest?.(selector);
   if (at(".steps > li[id]") && !at("a, summary")) selectStep(at(".steps > li[id]"));
-  here = at(".episode") ?? here;
+  currentEpisode = at(".episode") ?? currentEpisode;
 });

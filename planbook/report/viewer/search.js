@@ -38,10 +38,10 @@ async function find(word) {
   const parts = [...document.querySelectorAll("main > header, main > section, .run > header, .run > section:not(.outside, .all-episodes), .packed, .episode")];
   for (const [number, part] of parts.entries()) {
     if (await isOutdated()) return;
-    const found = await countHits(part, word, textsWithWord);
-    if (found) {
-      hits.push({ part, found, before: countAll() });
-      if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
+    const count = await countHits(part, word, textsWithWord);
+    if (count) {
+      hits.push({ part, count, before: countAll() });
+      if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = count;
       searchBar.classList.add("found");
     }
     if (number % 20 === 0 || number + 1 === parts.length) showCounts(number + 1 < parts.length);
@@ -56,7 +56,7 @@ async function countHits(part, word, textsWithWord) {
   const drawn = make("div", {}, ...drawDocument(await insertTexts(content), part.id));
   return inSummary + countWord(wordsIn(drawn).text, word);
 }
-const countAll = () => (hits.length ? hits.at(-1).before + hits.at(-1).found : 0);
+const countAll = () => (hits.length ? hits.at(-1).before + hits.at(-1).count : 0);
 function showCounts(isSearching) {
   const episodeCount = hits.filter(({ part }) => part.matches(".episode")).length;
   const position = current < 0 ? "" : `${current + 1} of `;
@@ -112,7 +112,7 @@ async function jump(by) {
   showCounts(false);
   if (!range) return;
   reveal(range.startContainer.parentElement);
-  if (part.matches(".episode")) here = part;
+  if (part.matches(".episode")) currentEpisode = part;
   if (globalThis.CSS.highlights) {
     CSS.highlights.set("hits", new Highlight(...ranges));
     CSS.highlights.set("hit", new Highlight(range));
