@@ -1,14 +1,14 @@
 // Draws the document of an episode: the trajectory of each play (an attempt at the task), and the records between plays.
 // Spans are drawn as a tree, with their name, title, status and payload.
 
-const GOOD = new Set(["done", "kept", "over", "solved"]);
-const BAD = new Set(["failed"]);
-const PLAIN = new Set(["skipped", "not tried"]);
-const kindOf = (status) => (GOOD.has(status) ? "good" : BAD.has(status) ? "error" : PLAIN.has(status) || !status ? "plain" : "mixed");
+const GOOD_STATUSES = new Set(["done", "kept", "over", "solved"]);
+const BAD_STATUSES = new Set(["failed"]);
+const PLAIN_STATUSES = new Set(["skipped", "not tried"]);
+const kindOf = (status) => (GOOD_STATUSES.has(status) ? "good" : BAD_STATUSES.has(status) ? "error" : PLAIN_STATUSES.has(status) || !status ? "plain" : "mixed");
 const badge = (status, kind = kindOf(status)) => make("span", { class: `kind ${kind}` }, status);
 const flag = (label) => label && [" ", make("small", { class: "flag" }, label)];
 const linkTo = (id, text, label) => make("a", { class: "link", href: `#${id}`, "aria-label": label }, text);
-const NOTES = ["note", "history", "why", "reason"]; // fields of a payload that hold a sentence about the result
+const NOTE_FIELDS = ["note", "history", "why", "reason"]; // fields of a payload that hold a sentence about the result
 
 const KEYWORDS = "and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield None True False";
 const TOKEN = new RegExp([
@@ -150,9 +150,9 @@ function drawTree(nodes, start, seen) {
   for (let state = start; !seen.has(state);) {
     seen.add(state);
     const tried = nodes.filter(({ span }) => (span.data.parent ?? null) === state && !seen.has(span.data.number));
-    const chosen = tried.findLast(({ span }) => GOOD.has(span.status)) ?? tried.filter(({ span }) => !PLAIN.has(span.status)).slice(-1)
+    const chosen = tried.findLast(({ span }) => GOOD_STATUSES.has(span.status)) ?? tried.filter(({ span }) => !PLAIN_STATUSES.has(span.status)).slice(-1)
       .find(({ span }) => nodes.some((node) => node.span.data.parent === span.data.number));
-    const rank = (node) => (node === chosen ? 1 : PLAIN.has(node.span.status) ? 2 : 0);
+    const rank = (node) => (node === chosen ? 1 : PLAIN_STATUSES.has(node.span.status) ? 2 : 0);
     for (const node of tried.sort((one, other) => rank(one) - rank(other))) {
       const inside = node === chosen ? [] : drawTree(nodes, node.span.data.number, seen);
       items.push(make("li", {}, drawSpan(node), inside.length > 0 && make("ul", { class: "tree" }, inside)));
@@ -165,14 +165,14 @@ function drawTree(nodes, start, seen) {
 function drawSpan({ span, id, box }) {
   const data = span.data ?? {};
   const status = span.status || (span.end === undefined ? "open" : "");
-  const note = NOTES.map((name) => data[name]).find((each) => typeof each === "string" && each);
+  const note = NOTE_FIELDS.map((name) => data[name]).find((each) => typeof each === "string" && each);
   const fullTitle = span.title || Object.values(data).filter((each) => typeof each === "string" && each).slice(0, 2).join(": ");
   const title = fullTitle.length > 140 ? `${fullTitle.slice(0, 139)}…` : fullTitle;
   const alreadyShown = new Set([status, note, ...box.codes]);
   const summary = [status && [badge(status, status === "open" ? "mixed" : kindOf(status)), " "], make("b", {}, title), flag(span.name),
     data.lasting === true && flag("lasting"), note && make("span", { class: "history" }, note)];
   const inside = [...payload(data, title, alreadyShown), ...box.body.childNodes];
-  const kind = `span ${kindOf(status)}${PLAIN.has(status) ? " idle" : ""}`;
+  const kind = `span ${kindOf(status)}${PLAIN_STATUSES.has(status) ? " idle" : ""}`;
   if (!inside.length) return make("p", { class: kind, id }, summary);
   const calls = [...box.body.querySelectorAll(":scope > .asked > summary .reply-begins")].map((reply) => make("li", {}, reply.previousElementSibling.cloneNode(true), " ", reply.cloneNode(true)));
   const element = details(kind, summary, inside);
@@ -220,7 +220,7 @@ function drawGraph(spans) {
     const [a, b] = [centres.get(from), centres.get(to)];
     return svg("path", { class: "edge", d: `M${a.x},${a.y + 12} C${a.x},${a.y + 34} ${b.x},${b.y - 34} ${b.x},${b.y - 12}` });
   });
-  const boxes = [...nodes].map(([name, { span, id }]) => svg("a", { href: `#${id}`, class: PLAIN.has(span.status) ? "idle" : "" },
+  const boxes = [...nodes].map(([name, { span, id }]) => svg("a", { href: `#${id}`, class: PLAIN_STATUSES.has(span.status) ? "idle" : "" },
     svg("rect", { x: centres.get(name).x - widthOf([name]) / 2 + 6, y: centres.get(name).y - 12, width: widthOf([name]) - 12, height: 24, rx: 5 }),
     svg("text", { x: centres.get(name).x, y: centres.get(name).y + 4, "text-anchor": "middle" }, name)));
   return details("noted graph", `graph of ${counted(nodes.size, "node")}`, make("div", { class: "wide" },
