@@ -26,7 +26,7 @@ from planbook.errors import BadArgument
 from planbook.options import option_of
 from planbook.planner import register_model
 from planbook.results import RunResults, read_folder
-from planbook.results.rows import Result
+from planbook.results.rows import EpisodeResult
 from planbook.results.summary import Summary
 from planbook.settings import Settings
 
@@ -88,7 +88,7 @@ class PlayedRun:
         return f"<PlayedRun {self.solved} of {self.tasks} solved, {cost.calls} model calls{stopped}, in {self.folder}>"
 
 
-def _row(result: Result) -> dict[str, Any]:
+def _row(result: EpisodeResult) -> dict[str, Any]:
     task, spent = result.task, result.spent
     return {
         "index": result.index,

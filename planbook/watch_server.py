@@ -23,11 +23,11 @@ from starlette.types import ASGIApp
 
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import INVOCATION, Budget, Outcome
-from planbook.report import page_pieces, script_hash, view
+from planbook.report import page_pieces, run_data, script_hash
 from planbook.report.episodes import episode_document, escape_json, row
 from planbook.report.sections import sections
 from planbook.results import RunResults
-from planbook.results.rows import Result
+from planbook.results.rows import EpisodeResult
 from planbook.runs import PAUSED, Run
 from planbook.store import Event, Store
 from planbook.terminal import describe_spending
@@ -103,9 +103,9 @@ class FollowedRun:
         """Return the whole page."""
         with self._lock:
             update = self.update_since(0)
-            run_view = view(0, self.results, live=self.is_running)
-        for row_view in run_view["rows"]:
-            row_view["document"] = row_view["n"]
+            run_view = run_data(0, self.results, live=self.is_running)
+        for line in run_view["rows"]:
+            line["document"] = line["n"]
         live = update | {"sections": None, "rows": []}
         return "".join(page_pieces([run_view], update["title"], live=live))
 
@@ -147,8 +147,8 @@ class FollowedRun:
 
     def _state(self) -> dict[str, Any]:
         """Return the run's state, the counts of its episodes (except skipped ones), and its spending."""
-        total = len(self.results.counted)
-        endings = [row.ending for row in self.results.so_far().counted]
+        total = len(self.results.counted_rows)
+        endings = [row.ending for row in self.results.so_far().counted_rows]
         doing: RunState = "finished" if len(endings) == total else "stopped"
         if self.is_running:
             doing = PENDING.get(self._pending_request, "paused" if self._paused else "playing")
@@ -162,7 +162,7 @@ class FollowedRun:
             "resume": f"planbook run --resume {self.run.folder}" if doing == "stopped" else "",
         }
 
-    def _open_episode(self, episode: Result) -> dict[str, str]:
+    def _open_episode(self, episode: EpisodeResult) -> dict[str, str]:
         task = {"id": f"{ANCHOR}-{episode.index}", "task": episode.entry.task.id, "goal": episode.task.goal}
         activity = self._last_activity.get(episode.index)
         detail = _describe_activity(activity) if activity else ""

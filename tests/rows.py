@@ -10,7 +10,7 @@ from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
 from planbook.planner import Body, Ending, Outcome, Reply, Usage
 from planbook.results import read_run
-from planbook.results.rows import NOT_PLAYED, Result
+from planbook.results.rows import NOT_PLAYED, EpisodeResult
 from planbook.results.summary import Summary, summarise
 from planbook.runs import Entry, Run
 from planbook.workers import Execution
@@ -107,9 +107,9 @@ class EpisodeWriter:
             self.put(self.path, "outcome", ending.model_dump(mode="json"))
 
 
-def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[Result]:
+def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[EpisodeResult]:
     """Return the results of episodes. ``endings`` maps the indices of episodes that were run to their endings."""
-    return [Result(entry, ending=endings.get(entry.index, NOT_PLAYED)) for entry in entries]
+    return [EpisodeResult(entry, ending=endings.get(entry.index, NOT_PLAYED)) for entry in entries]
 
 
 def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:

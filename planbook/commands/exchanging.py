@@ -121,7 +121,7 @@ def verify(folder: Path, settings: Settings) -> CommandResult:
     played = [_verify_skill(skill_folder, settings) for skill_folder in skill_folders(folder)]
     for _, skill in played:
         console().print(f"{skill.name}: {_describe_skill(skill)}")
-    code = max(code or (errors.OK if skill.holds else errors.BROKEN) for code, skill in played)
+    code = max(code or (errors.OK if skill.is_unchanged else errors.BROKEN) for code, skill in played)
     return code, {"skills": [skill.model_dump(mode="json") for _, skill in played]}
 
 
@@ -130,7 +130,7 @@ def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill
     from planbook.export import verification as skill_files
 
     evidence = skill_files.read_evidence(folder)
-    config = skill_files.verifying_config(folder, evidence, settings.env, settings.env_options)
+    config = skill_files.verification_config(folder, evidence, settings.env, settings.env_options)
     out = settings.out and settings.out / folder.resolve().name
     with quiet():
         tasks = skill_files.tasks_in_environment(config, evidence)

@@ -35,7 +35,7 @@ from planbook.knowledge import (
 )
 from planbook.learning.coverage import coverage_lines, coverage_of
 from planbook.learning.stages import export, formulate
-from planbook.learning.tasks import building_tasks, environment_of, planned_by, read_source, tasks_of
+from planbook.learning.tasks import building_tasks, default_settings, planning_method, read_source, tasks_of
 from planbook.manuals import MANUAL_FILE
 from planbook.planner import BudgetEnded, Recall
 from planbook.results import read_folder
@@ -112,7 +112,7 @@ def config_from_sources(settings: Settings) -> Config:
     """Return the configuration of a build that learns from recorded episodes (``--from``)."""
     settings.refuse("--from", PLAYING_OPTIONS, "; --types, --task and --tasks-per-type choose among its episodes")
     sources = [read_source(path) for path in settings.sources]
-    defaults, (planner, options) = environment_of(sources), planned_by(sources)
+    defaults, (planner, options) = default_settings(sources), planning_method(sources)
     if not settings.env:
         if "env" not in defaults:
             raise BadArgument("--from: the sources do not all name the same installed environment; name it with --env")

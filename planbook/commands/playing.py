@@ -300,7 +300,7 @@ def _print_learned(results: RunResults, out: Console) -> None:
     types = len({row.entry.task.type for row in results.episodes.values()})
     if run.config.types == FOUND:
         types = len(learned.found)
-    if line := cost_line(results.steps, types):
+    if line := cost_line(results.building_states, types):
         out.print(line)
     out.print(f"What was learned is in {folder}")
 

@@ -15,7 +15,7 @@ from planbook.commands.click_options import JSON, PRICES, RUN_FOLDER, CommandRes
 from planbook.compare import compare_all
 from planbook.compare.groups import group_parts, group_rows
 from planbook.compare.rendering import comparison_parts, run_letter
-from planbook.compare.settings import check_names
+from planbook.compare.settings import check_setting_names
 from planbook.config import split_names
 from planbook.console import ERRORS, console, is_json_output
 from planbook.envs import Task
@@ -205,7 +205,7 @@ def stats(runs: tuple[Path, ...], by: str, prices: Path | None) -> CommandResult
     """
     results, unreadable = _read_runs(runs, load_pricing(prices) if prices else None)
     names = split_names(by)
-    check_names(names, (run.run.config for run in results))
+    check_setting_names(names, (run.run.config for run in results))
     rows = group_rows(results, names)
     print_parts(console(), group_parts(rows))
     contradictions = {run.name: faults for run in results if (faults := run.contradictions())}

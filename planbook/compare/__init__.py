@@ -2,7 +2,7 @@
 
 The comparison uses only the runs' tables of results.
 
-- ``settings`` finds the settings, inputs and versions in which runs differ.
+- ``settings`` finds differences between runs in settings, inputs and versions.
 - ``differences`` computes and tests the differences between two runs in success, measures and costs.
 - ``rendering`` turns comparisons into tables and sentences.
 - ``groups`` makes a table with a row for each run, or for each group of runs.
@@ -28,33 +28,33 @@ from planbook.compare.differences import (
 from planbook.compare.settings import (
     KNOWLEDGE,
     SEEDS,
-    SELECTED,
+    TASK_SELECTION,
     SettingDifference,
     differing_settings,
+    distinct_settings,
     have_same_inputs,
-    settings_without,
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
 from planbook.results import COSTS_MISSING, RunResults, payoff_of
 from planbook.results.learning_cost import LearningPayoff
-from planbook.results.rows import Result
+from planbook.results.rows import EpisodeResult
 
 
 class Side(BaseModel):
-    """One of the two runs. Only its episodes in the pairs are counted."""
+    """The results of one of the two runs, over its episodes in the pairs."""
 
     run: str
     solved: int
     broken: int
     not_run: int
-    """Numbers of episodes that broke or were not run. They count as not solved."""
+    """``broken`` and ``not_run`` count the episodes that broke or were not run. They count as not solved."""
     paying: LearningPayoff | None = None
     """The cost per solved task, without and with learning, or None if the cost of learning is not known."""
 
 
 class ChangedPair(BaseModel):
-    """A pair of episodes of which only one was solved. ``cause`` says why the other one failed."""
+    """A pair of episodes of which only one solved the task. ``cause`` is the cause of the other's failure."""
 
     task: str
     repeat: int
@@ -65,7 +65,7 @@ class ChangedPair(BaseModel):
 class RunComparison(BaseModel):
     """The comparison of two runs.
 
-    ``only_first`` and ``only_second`` name the episodes that the other run does not have. No figure counts them.
+    ``only_first`` and ``only_second`` name the episodes that the other run does not have. They are not counted.
     """
 
     first: Side
@@ -88,11 +88,11 @@ class RunComparison(BaseModel):
 
 
 def compare(first: RunResults, second: RunResults) -> RunComparison:
-    """Compare two runs over the tasks that both have.
+    """Compare two runs over their common tasks.
 
     Raises BadArgument if they have no task in common, or if one run has two episodes with the same task and repeat.
     """
-    first_rows, second_rows = _by_key(first), _by_key(second)
+    first_rows, second_rows = _rows_by_key(first), _rows_by_key(second)
     pairs = [(row, second_rows[key]) for key, row in first_rows.items() if key in second_rows]
     if not pairs:
         raise BadArgument(
@@ -102,8 +102,8 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
     both_played = [pair for pair in pairs if all(side.outcome.played for side in pair)]
     overall = solved_difference(pairs)
     sides = _side(first, [row for row, _ in pairs]), _side(second, [row for _, row in pairs])
-    # the settings that select tasks may differ, because only tasks that both runs have are compared
-    distinct = settings_without((first, second), (*SEEDS, *KNOWLEDGE, *SELECTED))
+    # settings that select tasks may differ, because only common tasks are compared
+    distinct = distinct_settings((first, second), (*SEEDS, *KNOWLEDGE, *TASK_SELECTION))
     same_settings = len(distinct) == 1 and have_same_inputs((first, second))
     return RunComparison(
         first=_with_break_even(*sides) if same_settings and not first.is_building_run else sides[0],
@@ -113,9 +113,9 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
         only_second=tuple(row.name for key, row in second_rows.items() if key not in first_rows),
         overall=overall,
         played=solved_difference(both_played) if 0 < len(both_played) < len(pairs) else None,
-        by_type=_by_type(pairs),
+        by_type=_differences_by_type(pairs),
         measures=measure_differences(both_played),
-        changed=tuple(_changed(pairs)),
+        changed=tuple(_changed_pairs(pairs)),
         costs=cost_differences(pairs),
         warnings=tuple(warnings(first, second)),
     )
@@ -127,7 +127,7 @@ def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
 
 
 def with_corrections(comparisons: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
-    """Return the comparisons of one run with several others, with p values corrected for the number of tests.
+    """Return the comparisons of one run with others, with p values corrected for the number of tests.
 
     The p values of whole runs and of measures are corrected over all comparisons. Those of task types do not change:
     ``compare`` has already corrected them over the types.
@@ -147,9 +147,9 @@ def with_corrections(comparisons: Sequence[RunComparison]) -> tuple[RunCompariso
     )
 
 
-def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
-    rows: dict[tuple[str, str, int, int], Result] = {}
-    for row in run.counted:
+def _rows_by_key(run: RunResults) -> dict[tuple[str, str, int, int], EpisodeResult]:
+    rows: dict[tuple[str, str, int, int], EpisodeResult] = {}
+    for row in run.counted_rows:
         task = row.entry.task
         if rows.setdefault((task.env, task.id, task.seed, row.repeat), row) is not row:
             raise BadArgument(
@@ -159,13 +159,13 @@ def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
     return rows
 
 
-def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
+def _differences_by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
     types = sorted({row.type for row, _ in pairs})
-    of_type = {kind: [pair for pair in pairs if pair[0].type == kind] for kind in types}
-    return with_corrected_p({kind: solved_difference(group) for kind, group in of_type.items()})
+    of_type = {task_type: [pair for pair in pairs if pair[0].type == task_type] for task_type in types}
+    return with_corrected_p({task_type: solved_difference(group) for task_type, group in of_type.items()})
 
 
-def _side(run: RunResults, rows: Sequence[Result]) -> Side:
+def _side(run: RunResults, rows: Sequence[EpisodeResult]) -> Side:
     outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
@@ -173,13 +173,13 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
 
 
 def _with_break_even(side: Side, other: Side) -> Side:
-    """Add the number of solved tasks after which learning pays off, if only this side uses learned knowledge."""
+    """Return ``side`` with its break-even point if only this side uses learned knowledge."""
     if not (side.paying and other.paying):
         return side
     return side.model_copy(update={"paying": side.paying.compared_with(other.run, other.paying)})
 
 
-def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
+def _changed_pairs(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
     for first, second in pairs:
         if gain((first, second)):
             unsolved = first if second.solved else second
@@ -192,7 +192,7 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
 
 
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
-    """Yield caveats that a reader of the comparison must know."""
+    """Yield the reasons for caution in reading the comparison."""
     for run in (first, second):
         if run.is_building_run:
             yield (

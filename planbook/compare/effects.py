@@ -1,14 +1,14 @@
-"""Estimate the effect of each rule and skill. Here, rules and skills are called parts of the knowledge.
+"""Estimate the effect of each rule and skill, which are called parts of the knowledge here.
 
-For each part, there is a run that lacks only this part. The run with all parts shows the size of the effect. The other
-runs have the part, too, so the p value comes from all of them.
+For each part, there is a run without it. The size of the effect comes from a comparison with the run that has all
+parts. The p value also comes from the other runs, since they have the part, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import BaseModel
 
-from planbook.compare.differences import points
+from planbook.compare.differences import format_points
 from planbook.planner import Grid
 from planbook.results import RunResults
 from planbook.results.statistics import benjamini_hochberg, paired_t, permutation_tails, unvaried_difference
@@ -21,7 +21,7 @@ EXCLUSION_P = 0.05
 EVERYTHING = ""
 """The key of the run with all parts. The key of any other run is the name of the part that it lacks."""
 SuccessByTask = Mapping[tuple[str, int], Mapping[int, bool]]
-"""Maps each task (its id and seed) to a dict from its repeats to whether they were solved."""
+"""Maps each task (its id and seed) to a dict from each repeat to True if it was solved."""
 
 
 class PartEffect(BaseModel):
@@ -51,11 +51,12 @@ class PartEffect(BaseModel):
         return self.p_corrected < FALSE_DISCOVERY_RATE
 
 
-class _Pairs:
-    """Compares, task by task, the run without a part with the run with all parts, and with the other runs of a pool.
+class _PartComparison:
+    """Compares the run without a part, task by task, with the run that has all parts and with the other runs of a pool.
 
-    ``counts`` has, for each task, the numbers of successes: in the run without the part, in the run with all parts, and
-    in the other runs. ``changes`` has, for each task, the difference between the first two, as a share of the repeats.
+    ``counts`` holds, for each task, the numbers of successes: in the run without the part, in the run with all parts,
+    and in the other runs. ``changes`` holds, for each task, the first number minus the second, as a share of the
+    repeats.
     """
 
     def __init__(self, part: str, solved: Mapping[str, SuccessByTask], pool: Sequence[str]) -> None:
@@ -81,48 +82,47 @@ def part_effects(everything: RunResults, runs_without: Mapping[str, RunResults |
     task uses the part.
 
     The size of an effect is the difference between two runs, so that no other part changes it. The p value comes from
-    more runs, to find smaller effects. Each run lacks at most one part. So all runs but the one without a given part
+    more runs, to find smaller effects. Each run lacks at most one part, so all runs but the one without a given part
     show how often a task is solved with this part. The test swaps the runs within each task: if the part had no effect,
     any of the runs could be the one without it.
 
-    A run that lacks an important part solves fewer tasks, and would hide the effects of other parts. So runs that
-    solved suspiciously few tasks (see ``EXCLUSION_P``) are not used to judge other parts. They are removed one by one,
-    the worst first.
+    A run that lacks an important part solves fewer tasks, and would hide the effects of other parts. Such runs (see
+    ``EXCLUSION_P``) are not used to judge other parts. They are removed one by one, the worst first.
     """
     runs = {EVERYTHING: everything, **{part: run for part, run in runs_without.items() if run}}
-    solved = {name: _solved(run) for name, run in runs.items()}
+    solved = {name: _success_by_task(run) for name, run in runs.items()}
     pool = list(solved)
-    while fewer := {part: _Pairs(part, solved, pool).tails[0] for part in pool if part != EVERYTHING}:
-        least = min(fewer, key=lambda part: fewer[part])
-        if fewer[least] >= EXCLUSION_P:
+    while p_fewer := {part: _PartComparison(part, solved, pool).tails[0] for part in pool if part != EVERYTHING}:
+        worst = min(p_fewer, key=lambda part: p_fewer[part])
+        if p_fewer[worst] >= EXCLUSION_P:
             break
-        pool.remove(least)
+        pool.remove(worst)
     tasks = len(solved[EVERYTHING])
-    effects = {part: _effect(part, _Pairs(part, solved, pool), tasks) for part in runs_without}
+    effects = {part: _effect(part, _PartComparison(part, solved, pool), tasks) for part in runs_without}
     tested = [part for part, effect in effects.items() if effect.affected]
     p_corrected = dict(zip(tested, benjamini_hochberg([effects[part].p for part in tested]), strict=True))
     return tuple(row.model_copy(update={"p_corrected": p_corrected.get(part, 1.0)}) for part, row in effects.items())
 
 
-def _solved(run: RunResults) -> SuccessByTask:
+def _success_by_task(run: RunResults) -> SuccessByTask:
     solved: dict[tuple[str, int], dict[int, bool]] = {}
-    for row in run.counted:
+    for row in run.counted_rows:
         if row.outcome.played:
             solved.setdefault((row.task.id, row.task.seed), {})[row.repeat] = row.solved
     return solved
 
 
-def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
-    low, high = _interval([*pairs.changes, *([0.0] * (tasks - len(pairs.changes)))])
-    fewer, more = pairs.tails
-    difference = sum(pairs.changes) / tasks if tasks else 0.0
-    p = min(1.0, 2 * (fewer if difference < 0 else more if difference > 0 else 1.0))
+def _effect(part: str, comparison: _PartComparison, tasks: int) -> PartEffect:
+    low, high = _interval([*comparison.changes, *([0.0] * (tasks - len(comparison.changes)))])
+    p_fewer, p_more = comparison.tails
+    difference = sum(comparison.changes) / tasks if tasks else 0.0
+    p = min(1.0, 2 * (p_fewer if difference < 0 else p_more if difference > 0 else 1.0))
     return PartEffect(
         part=part,
         tasks=tasks,
-        affected=len(pairs.counts),
-        expected=sum(counts[1] for counts in pairs.counts),
-        solved=sum(counts[0] for counts in pairs.counts),
+        affected=len(comparison.counts),
+        expected=sum(counts[1] for counts in comparison.counts),
+        solved=sum(counts[0] for counts in comparison.counts),
         difference=difference,
         low=low,
         high=high,
@@ -172,5 +172,5 @@ def _cells(effect: PartEffect) -> Iterator[str]:
         yield from (NO_FIGURE for _ in range(5))
         return
     yield from (str(effect.expected), str(effect.solved))
-    yield from points(effect.difference, effect.low, effect.high)
+    yield from format_points(effect.difference, effect.low, effect.high)
     yield f"{effect.p_corrected:.2g}"

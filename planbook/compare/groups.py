@@ -11,10 +11,10 @@ from planbook.compare.settings import (
     SEEDS,
     abridged,
     differing_inputs,
+    distinct_settings,
     have_same_inputs,
-    recorded_pairs,
+    pairs_with_inputs,
     setting,
-    settings_without,
 )
 from planbook.console import ALL
 from planbook.planner import Grid, Spending, figures_of
@@ -48,11 +48,12 @@ class GroupRow(Summary):
     """Number of episodes whose costs are missing, because only their endings were exported."""
 
 
-def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[GroupRow, ...]:
-    """Return a row for each run or, if settings are named, for each group of runs with the same values of these."""
+def group_rows(runs: Sequence[RunResults], setting_names: Sequence[str] = ()) -> tuple[GroupRow, ...]:
+    """Return a row for each run or, if settings are named, for each group of runs that agree on these settings."""
     groups = defaultdict[str, list[RunResults]](list)
     for run in runs:
-        groups[", ".join(f"{name}={abridged(setting(run.run.config, name))}" for name in names) or run.name].append(run)
+        values = (f"{name}={abridged(setting(run.run.config, name))}" for name in setting_names)
+        groups[", ".join(values) or run.name].append(run)
     payoffs = payoff_by_group(groups)
     return tuple(_group_row(name, members, payoffs[name]) for name, members in groups.items())
 
@@ -60,34 +61,37 @@ def group_rows(runs: Sequence[RunResults], names: Sequence[str] = ()) -> tuple[G
 def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, LearningPayoff | None]:
     """Return a dict from each group to its cost per solved task, without and with learning.
 
-    A group is compared with the first group that uses no learned knowledge and has the same settings and inputs, apart
-    from seeds and knowledge. A group is not compared if it has runs of `planbook build`, or if its runs differ in
-    other settings.
+    A group is compared with the first group that uses no learned knowledge, and whose settings and inputs are the same
+    apart from seeds and knowledge. A group is not compared if it contains runs of `planbook build`, or if its own runs
+    differ in other settings.
     """
     payoffs = {name: payoff_of(runs) for name, runs in groups.items()}
-    common = {name: settings_without(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
+    settings_of = {name: distinct_settings(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
     baselines = {name: payoff for name, payoff in payoffs.items() if payoff and not payoff.has_learned}
     for name, payoff in payoffs.items():
-        building = any(run.is_building_run for run in groups[name])  # a build plays other tasks
-        alike = (other for other in baselines if common[other] == common[name] and len(common[name]) == 1)
+        if not payoff or not payoff.has_learned or any(run.is_building_run for run in groups[name]):
+            continue  # a run of `planbook build` plays different tasks
+        alike = (
+            other for other in baselines if settings_of[other] == settings_of[name] and len(settings_of[name]) == 1
+        )
         same = (other for other in alike if have_same_inputs((*groups[name], *groups[other])))
-        if payoff and payoff.has_learned and not building and (baseline := next(same, None)):
+        if baseline := next(same, None):
             payoffs[name] = payoff.compared_with(baseline, baselines[baseline])
     return payoffs
 
 
-def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
+def _differing_names(runs: Sequence[RunResults]) -> tuple[str, ...]:
     """Return the names of the settings (apart from seeds) and of the inputs in which the runs differ."""
-    distinct = [dict(pairs) for pairs in settings_without(runs, SEEDS)]
+    distinct = [dict(pairs) for pairs in distinct_settings(runs, SEEDS)]
     names = {name for values in distinct for name in values}
-    inputs = {difference.name for pair in recorded_pairs(runs) for difference in differing_inputs(*pair)}
+    inputs = {difference.name for pair in pairs_with_inputs(runs) for difference in differing_inputs(*pair)}
     return (*(name for name in sorted(names) if len({values.get(name) for values in distinct}) > 1), *sorted(inputs))
 
 
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:
     rows = [row for run in runs for row in run.episodes.values()]
     imported = any(run.run.imported for run in runs)
-    seconds = None if imported else sum(row.seconds for row in rows if not row.copied)
+    seconds = None if imported else sum(row.seconds for row in rows if not row.is_copied)
     spent = sum((run.cost for run in runs), Spending())
     planners, environments = {run.run.config.planner for run in runs}, {run.run.config.env for run in runs}
     figures = figures_of(*planners) if len(planners) == 1 else ()
@@ -95,12 +99,12 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
     unjudgeable = sum((Counter(run.run.unjudgeable) for run in runs), Counter[str]())
     summary = summarise(rows, seconds, name, spent, milestones, unjudgeable, figures, payoff)
     bounds = summary.intervals[ALL]
-    shares = [fmean(row.solved for row in run.counted) for run in runs if run.counted and bounds]
+    shares = [fmean(row.solved for row in run.counted_rows) for run in runs if run.counted_rows and bounds]
     return GroupRow(
         **dict(summary),
         name=name,
         runs=tuple(run.name for run in runs),
-        differ=_differing(runs),
+        differ=_differing_names(runs),
         building=any(run.is_building_run for run in runs),
         without_costs=sum(run.without_costs for run in runs),
         interval=bounds,
@@ -109,57 +113,54 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
     )
 
 
-# Tables for the terminal and the report
-
-BUILDING = " (building)"
-SHOWN_SETTINGS = 5
+BUILDING_MARK = " (building)"
+MAX_SETTINGS = 5
 """Maximum number of differing settings that a line names."""
 
 
 def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
-    """Yield tables with a row for each run or group, and lines with what the tables do not show."""
-    single = all(row.runs == (row.name,) for row in rows)
-    folder = _common_folder([row.name for row in rows]) if single else ""
+    """Yield tables with a row for each run or group, and lines with further facts."""
+    are_single_runs = all(row.runs == (row.name,) for row in rows)
+    folder = _common_folder([row.name for row in rows]) if are_single_runs else ""
     if folder:
         yield f"Names of runs are relative to {folder}"
-    names = [(os.path.relpath(row.name, folder) if folder else row.name) + BUILDING * row.building for row in rows]
-    named = list(zip(names, rows, strict=True))
-    label = "run" if single else "runs"
-    solved = ("episodes", "solved", "%", "95 % interval", "broken", "not run")
-    yield Grid("Solved, of all episodes", label, solved, [(name, *_solved(row)) for name, row in named])
-    spent = ("actions", "errors", "calls", "tokens", "money", "calls / solved", "money / solved", "seconds")
+    names = [(os.path.relpath(row.name, folder) if folder else row.name) + BUILDING_MARK * row.building for row in rows]
+    named_rows = list(zip(names, rows, strict=True))
+    label = "run" if are_single_runs else "runs"
+    solved_columns = ("episodes", "solved", "%", "95 % interval", "broken", "not run")
+    yield Grid(
+        "Solved, of all episodes", label, solved_columns, [(name, *_solved_cells(row)) for name, row in named_rows]
+    )
+    cost_columns = ("actions", "errors", "calls", "tokens", "money", "calls / solved", "money / solved", "seconds")
     title = (
         "Actions and errors are means over the played episodes; calls, tokens, money and seconds are sums. Seconds "
         "exclude the time between episodes"
     )
-    yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
-    short = {row.name: name for name, row in named}
-    payoffs = {name: row.paying and row.paying.named(short) for name, row in named}
+    yield Grid(title, label, cost_columns, [(name, *_cost_cells(row)) for name, row in named_rows])
+    short_names = {row.name: name for name, row in named_rows}
+    payoffs = {name: row.paying and row.paying.named(short_names) for name, row in named_rows}
     yield from payoff_table(payoffs, label)
-    for name, row in named:
+    for name, row in named_rows:
         yield from (f"{name}: {line}." for line in _group_lines(row))
     if any(row.building for row in rows):
         yield "Runs of `planbook build`: later tasks were played with knowledge from the earlier ones."
 
 
 def _common_folder(names: Sequence[str]) -> str:
-    """Return the innermost folder that contains all runs, or "" if there is none.
-
-    There is none if only some of the names are absolute paths.
-    """
+    """Return the innermost folder that contains all runs, or "" if only some of the names are absolute paths."""
     if len({Path(name).is_absolute() for name in names}) > 1:
         return ""
     return os.path.commonpath([Path(name).parent for name in names])
 
 
-def _solved(row: GroupRow) -> Iterator[str]:
+def _solved_cells(row: GroupRow) -> Iterator[str]:
     yield from (f"{row.tasks:,}", f"{row.solved:,}")
     yield f"{100 * row.solved / row.tasks:.1f}" if row.tasks else NO_FIGURE
     yield interval(*row.interval) if row.interval else NO_FIGURE
     yield from (str(row.broken), str(row.not_run))
 
 
-def _spent(row: GroupRow) -> Iterator[str]:
+def _cost_cells(row: GroupRow) -> Iterator[str]:
     yield from (format_number(mean, 3) for mean in (row.mean_actions, row.mean_error_steps))
     yield from (f"{row.model_calls:,}", f"{row.tokens:,}")
     yield from (format_money(row.money, NO_FIGURE), format_number(per_solved(row.model_calls, row.solved), 3))
@@ -170,6 +171,6 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
     if row.without_costs:
         yield COSTS_MISSING.format(row.without_costs)
     if row.differ:
-        yield f"the pooled runs differ in {listed(row.differ, SHOWN_SETTINGS)}"
+        yield f"the pooled runs differ in {listed(row.differ, MAX_SETTINGS)}"
     if row.share_mean is not None and row.share_sd is not None:
         yield f"{len(row.runs)} runs, share solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"

@@ -1,4 +1,4 @@
-"""Compute how two runs differ in settings, in inputs such as prompts and libraries, and in versions of software."""
+"""Find the differences between runs in settings, in inputs such as prompts and libraries, and in software versions."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from planbook.sandbox import did_you_mean
 
 UNSET = "-"
 VERSION = "version of "
-LONGEST = 60
-"""Maximum number of characters of a setting's value that are displayed. See ``abridged``."""
+MAX_VALUE_CHARS = 60
+"""Maximum length of a setting's value that is displayed in full, in characters. See ``abridged``."""
 
 
 class SettingDifference(BaseModel):
@@ -39,27 +39,27 @@ def settings(config: Config) -> dict[str, str]:
     values["planner_options"] |= effective_options(config, config.env)
     default, *others = ({DEFAULT_ROLE: Sampling().model_dump(mode="json")} | values["sampling"]).items()
     values["sampling"] = dict([default])
-    for role, own in others:
-        differing = {name: value for name, value in own.items() if value != default[1][name]}
+    for role, sampling in others:
+        differing = {name: value for name, value in sampling.items() if value != default[1][name]}
         values["sampling"][role] = {name: value or json.dumps(value) for name, value in differing.items()}
     return dict(flatten_settings(values))
 
 
 SEEDS = ("seed", "selection.seeds", "repeats")
-"""Settings in which repetitions of the same experiment differ."""
+"""Settings that may differ between repetitions of the same experiment."""
 KNOWLEDGE = ("library", "after", "rule_tokens")
 """Settings that determine the knowledge of a run."""
-SELECTED = tuple(f"selection.{name}" for name in Selection.model_fields)
+TASK_SELECTION = tuple(f"selection.{name}" for name in Selection.model_fields)
 """Settings that choose the tasks."""
 
 
-def settings_without(runs: Iterable[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
-    """Return the distinct combinations of settings that the runs have, leaving out the settings ``names``.
+def distinct_settings(runs: Iterable[RunResults], ignored: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
+    """Return the distinct combinations of settings of the runs, without the ``ignored`` settings.
 
     There is only one if the runs agree on all other settings.
     """
     return frozenset(
-        tuple(sorted(item for item in settings(run.run.config).items() if item[0] not in names)) for run in runs
+        tuple(sorted(item for item in settings(run.run.config).items() if item[0] not in ignored)) for run in runs
     )
 
 
@@ -69,13 +69,14 @@ def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDi
     differences += differing_inputs(first, second)
     shared = first.run.versions.keys() & second.run.versions.keys()  # old runs list more packages
     names = sorted(shared | first.versions.keys() | second.versions.keys())
-    known = [run.run.versions | run.versions for run in (first, second)]
-    versions = _differing_values(*({name: each[name] for name in names if name in each} for each in known))
+    recorded = [run.run.versions | run.versions for run in (first, second)]
+    compared = [{name: versions[name] for name in names if name in versions} for versions in recorded]
+    versions = _differing_values(*compared)
     return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
 
 
-INPUTS: Mapping[str, Sequence[str]] = {"data": SELECTED, "prompts": (), "models": (), "knowledge": KNOWLEDGE}
-"""Maps each compared part of ``RunInputs`` to the settings that two runs must share for it to be compared."""
+INPUTS: Mapping[str, Sequence[str]] = {"data": TASK_SELECTION, "prompts": (), "models": (), "knowledge": KNOWLEDGE}
+"""Maps each part of ``RunInputs`` to the settings that two runs must share for the part to be compared."""
 
 
 def differing_inputs(
@@ -94,7 +95,7 @@ def differing_inputs(
                 yield SettingDifference(name=change.input, first=_digest(change.then), second=_digest(change.now))
 
 
-def recorded_pairs(runs: Iterable[RunResults]) -> Iterator[tuple[RunResults, RunResults]]:
+def pairs_with_inputs(runs: Iterable[RunResults]) -> Iterator[tuple[RunResults, RunResults]]:
     """Pair the first run that recorded its inputs with each of the others that did."""
     recorded = [run for run in runs if run.run.initial_inputs]
     yield from ((recorded[0], other) for other in recorded[1:])
@@ -103,7 +104,7 @@ def recorded_pairs(runs: Iterable[RunResults]) -> Iterator[tuple[RunResults, Run
 def have_same_inputs(runs: Sequence[RunResults]) -> bool:
     """Return True if the inputs of the runs, apart from knowledge, are the same as far as they were recorded."""
     parts = INPUTS.keys() - {"knowledge"}
-    return not any(True for pair in recorded_pairs(runs) for _ in differing_inputs(*pair, parts))
+    return not any(True for pair in pairs_with_inputs(runs) for _ in differing_inputs(*pair, parts))
 
 
 def _digest(digests: str | None) -> str:
@@ -112,15 +113,16 @@ def _digest(digests: str | None) -> str:
 
 def _all_inputs(run: RunResults) -> RunInputs:
     """Return the inputs of a run. An input that changed before a resume has several digests, separated by commas."""
-    inputs = [_without_folders(each) for each in run.inputs or filter(None, [run.run.initial_inputs])]
+    inputs = [_without_folders(recorded) for recorded in run.inputs or filter(None, [run.run.initial_inputs])]
     merged: dict[str, dict[str, str]] = {}
     for part in INPUTS:
-        digests: list[dict[str, str]] = [getattr(each, part) for each in inputs]
-        names = dict.fromkeys(name for each in digests for name in each)
-        found = {
-            name: {each.get(name, UNSET) for each in digests if part == "knowledge" or name in each} for name in names
-        }
-        merged[part] = {name: ", ".join(sorted(values)) for name, values in found.items()}
+        digests: list[dict[str, str]] = [getattr(recorded, part) for recorded in inputs]
+        values: dict[str, set[str]] = {}
+        for name in dict.fromkeys(name for recorded in digests for name in recorded):
+            # missing knowledge counts as a difference, other missing inputs do not
+            counted = [recorded for recorded in digests if part == "knowledge" or name in recorded]
+            values[name] = {recorded.get(name, UNSET) for recorded in counted}
+        merged[part] = {name: ", ".join(sorted(values[name])) for name in values}
     return RunInputs.model_validate(merged)
 
 
@@ -131,9 +133,9 @@ def _without_folders(inputs: RunInputs) -> RunInputs:
 
 def abridged(value: str) -> str:
     """Return the value of a setting on one line. A long value is cut, and its length and a digest are added."""
-    if len(value) <= LONGEST and "\n" not in value:
+    if len(value) <= MAX_VALUE_CHARS and "\n" not in value:
         return value or '""'
-    beginning = " ".join(value[:LONGEST].split())
+    beginning = " ".join(value[:MAX_VALUE_CHARS].split())
     return f"{beginning} ... ({len(value):,} characters, SHA-256 {texts_digest([value])[:8]})"
 
 
@@ -145,13 +147,13 @@ def _differing_values(first: Mapping[str, str], second: Mapping[str, str]) -> It
 
 
 def setting(config: Config, name: str) -> str:
-    """Return the value of the setting with this full name, or ``-`` if there is none."""
+    """Return the value of a setting, given its full name, or ``-`` if there is no such setting."""
     return settings(config).get(name, UNSET)
 
 
-def check_names(names: Iterable[str], configs: Iterable[Config]) -> None:
+def check_setting_names(names: Iterable[str], configs: Iterable[Config]) -> None:
     """Raise BadArgument if one of these full names, such as ``selection.split``, is not a setting of any run."""
-    known = {name for config in configs for name in (*settings(config), *Config.model_fields)}
+    all_names = {name for config in configs for name in (*settings(config), *Config.model_fields)}
     for name in names:
-        if name not in known:
-            raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")
+        if name not in all_names:
+            raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(all_names))}")

@@ -19,16 +19,16 @@ Conversation = tuple[Message, ...]
 def write_conversations(episodes: Iterable[Trajectory], roles: Collection[str], file: BinaryIO) -> int:
     """Write the episodes' conversations with models in these roles, or in all roles if ``roles`` is empty.
 
-    Return the number of conversations. Raises BadArgument if a role is neither a method's nor an episode's.
+    Return the number of conversations. Raises BadArgument if neither a method nor an episode has one of the roles.
     """
-    written, known = 0, {role for method in METHODS.values() for role in (*method.roles, *LEARNING_ROLES)}
+    written, known_roles = 0, {role for method in METHODS.values() for role in (*method.roles, *LEARNING_ROLES)}
     for trajectory in episodes:
-        known |= {call.role for call in trajectory.calls}
+        known_roles |= {call.role for call in trajectory.calls}
         conversations = conversations_of(trajectory, roles)
         written += len(conversations)
         file.writelines(f"{conversation_line(conversation)}\n".encode() for conversation in conversations)
-    if unknown := sorted(set(roles) - known):
-        raise BadArgument(f"--roles: there is no role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
+    if unknown := sorted(set(roles) - known_roles):
+        raise BadArgument(f"--roles: there is no role {unknown[0]!r}; the roles are {', '.join(sorted(known_roles))}")
     return written
 
 
@@ -41,10 +41,10 @@ def conversation_line(conversation: Conversation) -> str:
 def conversations_of(trajectory: Trajectory, roles: Collection[str] = ()) -> list[Conversation]:
     """Return the conversations of an episode, in the order in which they ended.
 
-    If ``roles`` are given, return only conversations with models in these roles. If the messages of a call begin with
-    an earlier conversation, the call continues it; only the longer conversation is returned.
+    With ``roles``, return only conversations with models in these roles. If the messages of a call begin with an
+    earlier conversation, the call continues it, and only the longer conversation is returned.
     """
-    calls = [_without_marks(call) for call in sorted(trajectory.calls, key=lambda call: call.order)]
+    calls = [_without_not_run_notes(call) for call in sorted(trajectory.calls, key=lambda call: call.order)]
     unusable = set(_unusable_replies(trajectory, calls))
     conversations: dict[Conversation, None] = {}
     for call in calls:
@@ -59,7 +59,7 @@ def conversations_of(trajectory: Trajectory, roles: Collection[str] = ()) -> lis
 
 
 def is_chat(messages: Sequence[Message]) -> bool:
-    """Return True if messages fit the format: an optional system message, then user and assistant in turn."""
+    """Return True if the messages fit the format: an optional system message, then user and assistant in turn."""
     turns = messages[1:] if messages and messages[0].role == "system" else messages
     alternates = all(turn.role == ("user", "assistant")[index % 2] for index, turn in enumerate(turns))
     return len(turns) >= 2 and len(turns) % 2 == 0 and alternates and all(turn.content.strip() for turn in messages)
@@ -77,8 +77,8 @@ def _is_complaint(text: str) -> bool:
     return text.startswith(begin) and text.endswith(end) and len(text) > len(begin) + len(end)
 
 
-def _without_marks(call: Call) -> Call:
-    """Return the call without the notes that planbook added to earlier replies, to mark code that was not run."""
+def _without_not_run_notes(call: Call) -> Call:
+    """Return the call without the notes with which planbook marked code in earlier replies that was not run."""
     messages = (
         message.model_copy(update={"content": message.content.replace(f"\n{NOT_RUN}", "")})
         if message.role == "assistant"
@@ -105,7 +105,7 @@ def _unusable_replies(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator
     }
     for index, call in enumerate(calls):
         following = next((later.messages for later in calls[index + 1 :] if later.scope == call.scope), ())
-        repeated = following[:-1] == (*without_complaint(call.messages), _reply_of(call))
-        complained = repeated and _is_complaint(following[-1].content)
-        if not call.reply.text.strip() or complained or (call.scope, call.order + 1) in unparsed:
+        is_repeated = following[:-1] == (*without_complaint(call.messages), _reply_of(call))
+        has_complaint = is_repeated and _is_complaint(following[-1].content)
+        if not call.reply.text.strip() or has_complaint or (call.scope, call.order + 1) in unparsed:
             yield call.order

@@ -76,7 +76,7 @@ def export(
 def _episodes_of(folder: Path, exported: ExportResult, solved: bool, everything: bool) -> Iterator[Trajectory]:
     """Yield the episodes of a run, and count them in ``exported``.
 
-    If there is a reason not to write an episode as a whole, it is yielded with only its task and its ending.
+    An episode that is not to be written as a whole is yielded with only its task and its ending.
     """
     with closing(Run.open(folder)) as run:
         endings, shared_facts = recorded_endings(run), None if run.imported else facts_of(run, 0)
@@ -91,7 +91,7 @@ def _episodes_of(folder: Path, exported: ExportResult, solved: bool, everything:
 
 
 def facts_of(run: Run, index: int) -> RunFacts:
-    """Return facts about the run of an episode or, if the episode was imported, about its original run."""
+    """Return facts about an episode's run or, if the episode was imported, about its original run."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
     config = without_folders(run.config)
@@ -107,7 +107,7 @@ def facts_of(run: Run, index: int) -> RunFacts:
 
 
 def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Trajectory:
-    """Return the last attempt at an episode that has ended. ``facts`` describe its run; by default, they are read."""
+    """Return the last attempt at an episode that has ended. By default, the ``facts`` about its run are read."""
     return last_attempt(run, entry).model_copy(
         update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)}
     )
@@ -123,15 +123,13 @@ def _shareable(trajectory: Trajectory) -> Trajectory:
 
 
 def _reason_for_task_only(ending: Ending | None, solved: bool, everything: bool) -> str:
-    """Return why only the task and the ending of an episode are written, or "" if the whole episode is written."""
+    """Return the reason to write only the task and the ending of an episode, or "" to write the whole episode."""
     if ending is None:
         return "unfinished"
     if solved and not ending.outcome.solved:
         return "not solved"
     return "" if ending.outcome.played or everything else ending.outcome.name
 
-
-# Files of episodes
 
 STANDARD_OUTPUT = Path("-")
 ROWS_PER_GROUP = 64
@@ -209,12 +207,12 @@ def sanitize(value: Any) -> Any:
 def write_rows(episodes: Iterable[Trajectory], file: BinaryIO) -> None:
     """Write episodes as Parquet. Raises BadEpisode if a value does not fit its column."""
     arrow, parquet = import_arrow()
-    kinds = {name: arrow.int64() if name in INTEGERS else arrow.string() for name in (*COLUMNS, TRAJECTORY)}
-    kinds |= {"score": arrow.float64(), "solved": arrow.bool_()}
-    schema = arrow.schema(list(kinds.items()), metadata={"schema": TRAJECTORY_SCHEMA})
-    rows = map(_row, episodes)
+    column_types = {name: arrow.int64() if name in INTEGERS else arrow.string() for name in (*COLUMNS, TRAJECTORY)}
+    column_types |= {"score": arrow.float64(), "solved": arrow.bool_()}
+    schema = arrow.schema(list(column_types.items()), metadata={"schema": TRAJECTORY_SCHEMA})
+    records = map(_row, episodes)
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        while group := list(islice(rows, ROWS_PER_GROUP)):
+        while group := list(islice(records, ROWS_PER_GROUP)):
             try:
                 writer.write_table(arrow.Table.from_pylist(group, schema=schema))
             except (arrow.ArrowException, OverflowError) as error:
@@ -222,7 +220,7 @@ def write_rows(episodes: Iterable[Trajectory], file: BinaryIO) -> None:
 
 
 def _row(episode: Trajectory) -> dict[str, Any]:
-    return {name: sanitize(read(episode)) for name, read in COLUMNS.items()} | {TRAJECTORY: line_of(episode)}
+    return {name: sanitize(value_of(episode)) for name, value_of in COLUMNS.items()} | {TRAJECTORY: line_of(episode)}
 
 
 def import_arrow() -> tuple[Any, Any]:

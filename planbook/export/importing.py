@@ -1,8 +1,8 @@
 """`planbook import`: makes a run from files of episodes. Commands can read this run, but not play it.
 
-The files have the formats that ``exporting`` describes, but may come from anyone. So three things are checked in each
-episode: each field is valid, the fields do not contradict each other, and the episode does not change when it is stored
-as events and read back.
+The files have the formats that ``exporting`` describes, but may come from anyone. In each episode, each field must be
+valid, the fields must not contradict each other, and the episode must not change when it is stored as events and read
+back.
 """
 
 import json
@@ -29,15 +29,15 @@ from planbook.store import Event
 MAX_LISTED = 30
 """Maximum number of faults that are listed."""
 BATCH = 5_000
-"""Number of events that are written in one transaction."""
+"""Number of events to write in one transaction."""
 SEVERAL = "several"
-"""The recorded planner (or environment) of a run whose episodes have different planners (or environments)."""
+"""Recorded as the planner or environment of a run whose episodes have different ones."""
 
 
 class _Files:
-    """The files that have been read so far, with facts about their episodes and all faults found.
+    """The files that have been read so far, with facts about their episodes, and all faults.
 
-    ``facts`` describes, for each episode, the run that it comes from.
+    ``facts`` holds, for each episode, facts about its original run.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class _Files:
 
 
 def import_files(paths: Sequence[Path], out: Path | None) -> dict[str, Any]:
-    """Make a run from files of episodes, in the folder ``out`` or else in a new one, and return a summary.
+    """Make a run from files of episodes in the folder ``out``, or by default in a new one, and return a summary.
 
     A temporary folder is filled while the files are read, and is renamed if they have no faults. Raises BadArgument if
     the files have faults, or BadRun if the folder is not empty or cannot be created.
@@ -127,12 +127,12 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
                 rows.clear()
         files.check()
         run.store.put_all(rows)
-        config = config_of(files.imported, files.environments)
+        config = imported_config(files.imported, files.environments)
         run.mark_imported(files.imported, config)
     return files, config
 
 
-def config_of(imported: Imported, environments: set[str]) -> Config:
+def imported_config(imported: Imported, environments: set[str]) -> Config:
     """Return the configuration of the imported run.
 
     If all original runs have the same configuration, and this version of planbook accepts it, return it without the
@@ -151,19 +151,17 @@ def _single(names: set[str]) -> str:
     return names.copy().pop() if len(names) == 1 else SEVERAL
 
 
-# Files of episodes
-
 MAX_EPISODE_BYTES = 64 * 1024 * 1024
-"""Maximum size of an episode. For comparison: an episode of 50 actions has about 100,000 bytes, with its prompts."""
+"""Maximum size of an episode. A typical episode of 50 actions has about 100,000 bytes, including its prompts."""
 PARQUET_MAGIC = b"PAR1"
 """The first bytes of a Parquet file."""
 ROWS_READ = 8
-"""Number of rows of a Parquet file that are read at a time."""
-Episode = tuple[str, Trajectory | BadEpisode]
-"""The location of an episode in its file, and the episode or its faults."""
+"""Number of rows of a Parquet file to read at a time."""
+LocatedEpisode = tuple[str, Trajectory | BadEpisode]
+"""An episode, or its faults, after its location in the file."""
 
 
-def read_episodes(path: Path) -> Iterator[Episode]:
+def read_episodes(path: Path) -> Iterator[LocatedEpisode]:
     """Yield the location of every episode in a file, with the episode or, if it is not valid, its faults.
 
     Raises BadArgument if the file cannot be read.
@@ -178,7 +176,7 @@ def read_episodes(path: Path) -> Iterator[Episode]:
         raise BadArgument(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def read_lines(path: Path) -> Iterator[Episode]:
+def read_lines(path: Path) -> Iterator[LocatedEpisode]:
     """Yield every episode of a file in JSON Lines. Raises OSError if the file cannot be read."""
     with path.open("rb") as file:
         for number, line in enumerate(_lines_of(file), 1):
@@ -187,7 +185,7 @@ def read_lines(path: Path) -> Iterator[Episode]:
 
 
 def _lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file. Lines that are too long for an episode are cut, since they could fill the memory."""
+    """Yield the lines of a file. Cut lines that are too long for an episode, since they could fill the memory."""
     while line := file.readline(MAX_EPISODE_BYTES + 1):
         part = line
         while len(part) > MAX_EPISODE_BYTES and not part.endswith(b"\n"):
@@ -204,7 +202,7 @@ def _parse_or_fault(line: str | bytes) -> Trajectory | BadEpisode:
         return bad
 
 
-def read_rows(path: Path) -> Iterator[Episode]:
+def read_rows(path: Path) -> Iterator[LocatedEpisode]:
     """Yield every episode of a Parquet file.
 
     Raises OSError if the file cannot be read, or BadEpisode if it is not a valid Parquet file.
@@ -248,19 +246,17 @@ def parse_episode(text: str | bytes) -> Trajectory:
     return trajectory
 
 
-# Contradictions in an episode
-
-PATH = "task/0"
+TEMPORARY_SCOPE = "task/0"
 """The scope of an episode while it is stored as events and read back."""
 SCOPE = re.compile(r"round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6}){0,8}")
 """Matches the scopes that a file may contain, so that no imported episode writes events outside its own scope."""
-ORDERS: Any = {
+ORDER_FIELDS: Any = {
     "recall": {"order"},
     "rounds": {"__all__": {"order": True, **{part: {"__all__": {"order"}} for part in ("cells", "steps", "rewinds")}}},
     "spans": {"__all__": {"order", "end"}},
     "calls": {"__all__": {"order"}},
 }
-"""Fields that only number the events of a trajectory, so they may change when it is stored and read back."""
+"""Fields that only number the events of a trajectory. They may change when it is stored and read back."""
 
 
 def faults_of(trajectory: Trajectory) -> Iterator[str]:
@@ -292,12 +288,14 @@ def _read_back(trajectory: Trajectory) -> Iterator[str]:
         yield "a number is NaN or infinite, which JSON cannot represent"
         return
     try:
-        events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, PATH)]
-        copy = read_trajectory(PATH, events, trajectory.task)
+        events = [
+            Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, TEMPORARY_SCOPE)
+        ]
+        copy = read_trajectory(TEMPORARY_SCOPE, events, trajectory.task)
     except (LookupError, ValueError) as error:
         yield f"the parts of the episode do not fit together: {error!r}"
         return
-    excluded: Any = {"run": True, "repeat": True, **ORDERS}
+    excluded: Any = {"run": True, "repeat": True, **ORDER_FIELDS}
     name = next(differing_names(trajectory.model_dump(exclude=excluded), copy.model_dump(exclude=excluded)), None)
     if name is not None:
         yield f"{name} does not fit the rest of the episode"

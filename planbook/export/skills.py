@@ -31,9 +31,9 @@ from planbook.sandbox import Limits
 from planbook.wording import counted
 
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
-HASHED = (SKILL, SCRIPT, MANUAL)
+HASHED_FILES = (SKILL, SCRIPT, MANUAL)
 NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
-"""Maximum lengths of a skill's name and description in the specification of Agent Skills."""
+"""Maximum lengths of a skill's name and description, from the specification of Agent Skills."""
 EXAMPLES = 3
 """Maximum number of goals that a skill's description quotes as examples."""
 NEEDS_MATCHING = "its params are extracted from the goals (--types found), which a skill cannot do"
@@ -88,24 +88,27 @@ class SkillEvidence(EvidenceModel):
 def export_skills(folder: Path, out: Path | None) -> tuple[dict[str, str], dict[str, str]]:
     """Write a skill for each verified procedure of a run of `planbook build`. Raises BadArgument if there is none.
 
-    Return a dict from the name of each skill to its folder, and a dict that maps each task type left out to the reason.
+    Return a dict from the name of each skill to its folder, and a dict from each skipped task type to the reason.
     """
-    written, left_out = dict[str, str](), dict[str, str]()
+    written, skipped = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
         knowledge, verifications = with_manual(run, learned_state(run)), list(_verifications(run))
-        for kind, procedure in sorted(knowledge.procedures.items()):
+        for task_type, procedure in sorted(knowledge.procedures.items()):
             tasks = _verified_tasks(procedure, verifications)
             if not tasks or run.config.types == FOUND:
-                left_out[kind] = NEEDS_MATCHING if tasks else UNVERIFIED
+                skipped[task_type] = NEEDS_MATCHING if tasks else UNVERIFIED
                 continue
-            name = _free_name(f"{procedure.environment}-{kind}", written)
+            name = _free_name(f"{procedure.environment}-{task_type}", written)
             skill_folder = (out or folder / "skills") / name
             replace_files(skill_folder, _files(run, name, knowledge, procedure, tasks))
             written[name] = str(skill_folder)
     if not written:
-        reasons = ", ".join(f"{kind}: {reason}" for kind, reason in left_out.items()) or "it has learned no procedure"
+        reasons = (
+            ", ".join(f"{task_type}: {reason}" for task_type, reason in skipped.items())
+            or "it has learned no procedure"
+        )
         raise BadArgument(f"{folder} has no skill to export ({reasons})")
-    return written, left_out
+    return written, skipped
 
 
 def _verifications(run: Run) -> Iterator[Trajectory]:
@@ -116,7 +119,7 @@ def _verifications(run: Run) -> Iterator[Trajectory]:
 
 
 def _verified_tasks(procedure: Procedure, verifications: list[Trajectory]) -> tuple[VerifiedTask, ...]:
-    """Return the tasks on which exactly this procedure's code was played, each with its latest verdict."""
+    """Return the tasks on which exactly this code was played, each with its latest verdict."""
     code, tasks = code_of(procedure).code, dict[str, VerifiedTask]()
     for episode in verifications:
         cells = [cell.code for round_ in episode.rounds for cell in round_.cells]
@@ -159,14 +162,14 @@ def _files(
         arguments = shlex.join(_environment_arguments(evidence))
         evidence = evidence.model_copy(update={"verify": f"{evidence.verify} {arguments}"})
     texts[SKILL] = _skill_text(evidence, procedure, source)
-    digests = {path: hashlib.sha256(texts[path].encode()).hexdigest() for path in HASHED}
+    digests = {path: hashlib.sha256(texts[path].encode()).hexdigest() for path in HASHED_FILES}
     evidence = evidence.model_copy(update={"sha256": digests})
     text = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
     return {**texts, EVIDENCE: f"{text}\n"}
 
 
 def _shareable_source(procedure: Procedure, config: Config) -> str:
-    """Return the recorded source of a procedure, without folders, which exist only on this machine."""
+    """Return the recorded source of a procedure without folders, which exist only on this machine."""
     source = procedure.source
     for model, shareable in zip(config.models.values(), without_folders(config).models.values(), strict=True):
         source = source.replace(model, shareable)
@@ -193,7 +196,7 @@ def _environment_arguments(evidence: SkillEvidence) -> list[str]:
 
 
 def _as_argument(value: JsonValue) -> str:
-    """Return the text to write for VALUE in ``-o NAME=VALUE``, so that the option gets this value."""
+    """Return the text that gives an option this value in ``-o NAME=VALUE``."""
     return value if isinstance(value, str) and parse_pairs(f"_={value}", "-o") == {"_": value} else json.dumps(value)
 
 

@@ -1,4 +1,4 @@
-"""Verifies Agent Skills: compares a skill's files, and the verdicts of a new run, with its evidence.
+"""Verifies Agent Skills: compares a skill's files and the verdicts of a new run with the skill's evidence.
 
 A skill may come from a stranger, so its evidence is not trusted.
 """
@@ -13,7 +13,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from planbook.config import Config
 from planbook.envs import Selection, Task, file_digest, known_environments, validation_faults
 from planbook.errors import BadArgument
-from planbook.export.skills import EVIDENCE, HASHED, SCRIPT, SkillEvidence
+from planbook.export.skills import EVIDENCE, HASHED_FILES, SCRIPT, SkillEvidence
 from planbook.options import validate
 from planbook.planner import code_of, parse_procedure
 from planbook.runs import Run, last_attempt, recorded_endings
@@ -36,10 +36,10 @@ class VerifiedSkill(BaseModel):
     reduced_limits: tuple[str, ...] = ()
     """Names of the limits that were reduced to planbook's defaults, because the evidence states higher ones."""
     run: str
-    """The run in which the tasks were played."""
+    """The folder of the run in which the tasks were played."""
 
     @property
-    def holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         """True if all files and all verdicts are as recorded."""
         return not self.changed_files and not self.changed
 
@@ -54,15 +54,15 @@ def skill_folders(folder: Path) -> list[Path]:
 
 
 def is_own_file(folder: Path, name: str) -> bool:
-    """Return True if a name is a file inside a skill's folder. A link could lead to any file of this machine."""
+    """Return True if a name is a file inside a skill's folder, and not a link out of it."""
     path = folder / name
     return path.is_file() and path.resolve().is_relative_to(folder.resolve())
 
 
 def read_text(folder: Path, name: str) -> str:
-    """Return the text of a file of a skill.
+    """Return the text of one of a skill's files.
 
-    Raises OSError if it is not a file in the folder or cannot be read, or UnicodeDecodeError if it is not UTF-8.
+    Raises OSError if the file is not in the folder or cannot be read, or UnicodeDecodeError if it is not UTF-8.
     """
     if not is_own_file(folder, name):
         raise OSError("it is not a file in the skill's folder")
@@ -81,23 +81,25 @@ def read_evidence(folder: Path) -> SkillEvidence:
 def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
     """Return the names of files that are missing, or whose digests differ from those in the evidence.
 
-    Only the files in ``HASHED`` are read: any other name in the evidence could lead out of the folder.
+    Only the files in ``HASHED_FILES`` are read: any other name in the evidence could lead out of the folder.
     """
-    digests = {name: file_digest(folder / name) for name in HASHED if is_own_file(folder, name)}
-    names = dict.fromkeys([*HASHED, *evidence.sha256])
+    digests = {name: file_digest(folder / name) for name in HASHED_FILES if is_own_file(folder, name)}
+    names = dict.fromkeys([*HASHED_FILES, *evidence.sha256])
     return tuple(name for name in names if name not in digests or digests[name] != evidence.sha256.get(name))
 
 
 def reduced_limits(limits: Limits) -> dict[str, Any]:
-    """Return planbook's defaults for the limits that exceed them: a stranger's evidence must not raise a limit."""
+    """Return planbook's defaults for the limits that exceed them: evidence from a stranger must not raise a limit."""
     return {name: default for name, default in Limits() if getattr(limits, name) > default}
 
 
-def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
+def verification_config(
+    folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]
+) -> Config:
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
-    The evidence is not trusted, so the options of the environment are those that the user gives. Raises BadArgument if
-    the skill cannot be read, is for another environment, or names an unknown environment that the user has not named.
+    The environment's options come from the user, because the evidence is not trusted. Raises BadArgument if the skill
+    cannot be read, is for another environment, or names an unknown environment that the user has not named.
     """
     if not env and evidence.env not in known_environments():
         raise BadArgument(
@@ -134,9 +136,9 @@ def tasks_in_environment(config: Config, evidence: SkillEvidence) -> list[Task]:
     return [task for chosen in selections for task in config.environment.select(chosen, config.environment_options)]
 
 
-def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
-    """Compare the verdicts of the run in ``played`` with the evidence. Raises BadArgument if the tasks differ."""
-    with closing(Run.open(played)) as run:
+def verified_skill(folder: Path, evidence: SkillEvidence, run_folder: Path) -> VerifiedSkill:
+    """Compare the verdicts of a run with the evidence. Raises BadArgument if the tasks differ."""
+    with closing(Run.open(run_folder)) as run:
         ended = recorded_endings(run).keys()
         episodes = {entry.task.id: last_attempt(run, entry) for entry in run.entries() if entry.index in ended}
     tasks = {id: episode.task for id, episode in episodes.items()}
@@ -155,5 +157,5 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
         changed_files=changed_files(folder, evidence),
         changed=tuple(row.task.id for row in evidence.tasks if (row.solved, row.score) != verdicts.get(row.task.id)),
         reduced_limits=tuple(reduced_limits(evidence.limits)),
-        run=str(played),
+        run=str(run_folder),
     )

@@ -1,8 +1,8 @@
 """Find gaps in learned rules: task types without a success process, and rules that are unused or cite unknown rules.
 
-A success process is a rule with a working solution. A rule does not say for which task types it is meant. A task type
-therefore counts as having a success process if the planner of a solved episode of this type cited one, or if the
-Builder wrote or updated one after such an episode.
+A success process is a rule with a working solution. Rules do not name the task types to which they apply. So a success
+process counts for a task type if the planner cited it in a solved episode of this type, or if the Builder wrote or
+updated it after such an episode.
 """
 
 import re
@@ -36,10 +36,11 @@ def coverage_of(run: Run, state: KnowledgeState) -> Coverage:
     """Return the gaps in the rules of a run."""
     rules, types = state.knowledge.rules, _types_of_episodes(run, state)
     processes = {rule.id for rule in rules if rule.type is RuleType.SUCCESS_PROCESS}
-    covered = {types.get(episode) for episode, ids in _rules_of_solved_episodes(state) if not processes.isdisjoint(ids)}
+    used = _rules_used_in_solved_episodes(state)
+    covered = {types.get(episode) for episode, ids in used if not processes.isdisjoint(ids)}
     cited = {id for citation in state.citations for id in citation.rule_ids}
-    known = {rule.id for rule in rules}
-    dangling = {rule.id: tuple(id for id in cited_ids(rule) if id not in known) for rule in rules}
+    known_ids = {rule.id for rule in rules}
+    dangling = {rule.id: tuple(id for id in cited_ids(rule) if id not in known_ids) for rule in rules}
     return Coverage(
         missing=tuple(task_type for task_type in dict.fromkeys(types.values()) if task_type not in covered),
         never_cited=tuple(rule.id for rule in rules if rule.id not in cited),
@@ -58,12 +59,14 @@ def _types_of_episodes(run: Run, state: KnowledgeState) -> dict[str, str]:
     return {path: task_type for path, task_type in types.items() if task_type in state.knowledge.skills}
 
 
-def _rules_of_solved_episodes(state: KnowledgeState) -> Iterator[tuple[str, list[str]]]:
+def _rules_used_in_solved_episodes(state: KnowledgeState) -> Iterator[tuple[str, list[str]]]:
     """Yield the path of each solved episode with the ids of the rules that it cited.
 
-    Then yield a path again for each change by the Builder after that episode, with the ids of the changed rules.
+    Then, for each change by the Builder after a solved episode, yield its path with the ids of the changed rules.
     """
-    solved = {without_restart(cited.episode): [*cited.rule_ids] for cited in state.citations if cited.solved}
+    solved = {
+        without_restart(citation.episode): [*citation.rule_ids] for citation in state.citations if citation.solved
+    }
     yield from solved.items()
     changes = (entry.change for entry in state.history.entries if entry.kind == "applied")
     for change in changes:
@@ -76,8 +79,8 @@ def _rules_of_solved_episodes(state: KnowledgeState) -> Iterator[tuple[str, list
 def coverage_lines(run: Run, coverage: Coverage) -> Iterator[str]:
     """Yield a sentence for each kind of gap in the rules.
 
-    A kind of gap is skipped if it is due to parts of the knowledge that the run leaves out (``--without``) or does not
-    learn (``--libraries-only``).
+    A kind of gap is skipped if the run leaves out the affected part of the knowledge (``--without``) or does not learn
+    it (``--libraries-only``).
     """
     left_out = set(run.config.without)
     if "rules" in left_out:

@@ -2,8 +2,8 @@
 
 A found type is a group of solved tasks with the same kind of plan (``planbook.rules.found_types``). Its post-condition
 is code that runs after the type's procedure, and raises an error if the procedure did not have the usual effect. To
-find it, planbook reads every value of the environment that plan code can read, after each task that the procedure
-solves. If a value was the same after all of these tasks, it should be the same after the next task.
+find it, planbook reads every value of the environment that plan code can read after each task that the procedure
+solves. A value that was the same after all of these tasks is expected after the next task, too.
 """
 
 import json
@@ -33,24 +33,24 @@ from planbook.rules import (
 
 LOG = logging.getLogger(__name__)
 LOOK = "look"
-"""Recorded as the ``source`` of the code that reads values, to find this code again in an episode's record."""
+"""The recorded ``source`` of the code that reads values, by which this code is found in an episode's record."""
 Reading = Mapping[str, JsonValue]
-"""Maps expressions of plan code, such as ``agent.inventory``, to the values that they had after an episode."""
+"""Maps expressions of plan code, such as ``agent.inventory``, to their values after an episode."""
 
 
 def with_found_type(config: Config, knowledge: Knowledge, task: Task) -> Task:
     """Return a task with the type and params that planbook has found for it.
 
-    Without ``--types found``, the task is returned unchanged. An example of a found type gets that type and
-    the example's params. The goal of any other task is matched with the patterns of the found types.
+    Without ``--types found``, return the task unchanged. An example of a found type gets that type and the example's
+    params. The goal of any other task is matched with the patterns of the found types.
     """
     if config.types != FOUND:
         return task
     task = task.model_copy(update=config.task_overrides(task))
-    for kind in knowledge.found:
-        for example in kind.examples:
+    for found_type in knowledge.found:
+        for example in found_type.examples:
             if example.task_id == task.id:
-                return task.model_copy(update={"type": kind.name, "params": example.params})
+                return task.model_copy(update={"type": found_type.name, "params": example.params})
     return with_type(task, match(knowledge.found, task.goal))
 
 
@@ -69,41 +69,41 @@ def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str
     """
     if not episode.ending.outcome.solved or not code.strip():
         return knowledge
-    task, known = episode.task, {found.name for found in knowledge.found}
+    task, known_names = episode.task, {found.name for found in knowledge.found}
     matched = match(knowledge.found, task.goal)
-    kind = matched.type if matched.by == PATTERN else ""
+    type_name = matched.type if matched.by == PATTERN else ""
     try:
-        types = with_solved_task(knowledge.found, SolvedTask(task.id, task.goal, code, kind, matched.params))
+        types = with_solved_task(knowledge.found, SolvedTask(task.id, task.goal, code, type_name, matched.params))
     except (SyntaxError, ValueError, RecursionError) as error:
         LOG.info("no type was found for %s: %s", task.id, error)
         return knowledge
-    if describe and types[-1].name not in known:
-        types = (*types[:-1], describe_type(scope.child("type"), types[-1], known))
+    if describe and types[-1].name not in known_names:
+        types = (*types[:-1], describe_type(scope.child("type"), types[-1], known_names))
     return knowledge.model_copy(update={"found": types})
 
 
-def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
+def found_type_named(knowledge: Knowledge, name: str) -> FoundType | None:
     """Return the found type with this name, or None if there is no such type."""
     return next((found for found in knowledge.found if found.name == name), None)
 
 
 def generalise_plans(
-    knowledge: Knowledge, played: Sequence[Trajectory], environment: type, options: BaseModel | None
+    knowledge: Knowledge, episodes: Sequence[Trajectory], environment: type, options: BaseModel | None
 ) -> Procedure | None:
     """Turn the plans of a found type into a procedure, without asking a model. Return None if that is not possible.
 
-    The type is the type of the last episode in ``played``.
+    The type is the type of the last episode in ``episodes``.
     """
-    kind = played[-1].task.type
-    found = type_named(knowledge, kind)
-    if found is None:
+    task_type = episodes[-1].task.type
+    found_type = found_type_named(knowledge, task_type)
+    if found_type is None:
         return None
-    source = f"learnt from the plans of {', '.join(example.task_id for example in found.examples)}"
+    source = f"learnt from the plans of {', '.join(example.task_id for example in found_type.examples)}"
     try:
-        code = procedure_code(found)
-        return learned_procedure(code, kind, environment, source, options) if code is not None else None
+        code = procedure_code(found_type)
+        return learned_procedure(code, task_type, environment, source, options) if code is not None else None
     except (BadProcedure, SyntaxError, ValueError, RecursionError) as error:
-        LOG.info("no procedure could be made from the plans of %s: %s", kind, error)
+        LOG.info("no procedure could be made from the plans of %s: %s", task_type, error)
         return None
 
 
@@ -113,24 +113,22 @@ def with_updated_type(
     """Return the knowledge with a found type updated after its procedure was verified.
 
     ``readings`` maps task ids to the values that could be read after the procedure solved the task. The examples of the
-    type keep them, and a post-condition is derived from them. If the procedure differs from that in ``previous``, the
-    version number increases by one and, with ``repaired``, so does the number of repairs.
+    type keep them, and a post-condition is derived from them. If the procedure differs from the one in ``previous``,
+    the version number increases by one and, with ``repaired``, so does the number of repairs.
     """
-    found = type_named(knowledge, name)
-    if found is None:
+    found_type = found_type_named(knowledge, name)
+    if found_type is None:
         return knowledge
     examples = tuple(
-        old.model_copy(update={"final_values": readings.get(old.task_id, old.final_values)}) for old in found.examples
+        old.model_copy(update={"final_values": readings.get(old.task_id, old.final_values)})
+        for old in found_type.examples
     )
     check = postcondition([example.final_values for example in examples], [example.params for example in examples])
     is_new = knowledge.procedures.get(name) != previous.procedures.get(name)
-    counts = {"version": found.version + is_new, "repairs": found.repairs + (is_new and repaired)}
-    published = found.model_copy(update={"examples": examples, "check": check, **counts})
+    counts = {"version": found_type.version + is_new, "repairs": found_type.repairs + (is_new and repaired)}
+    published = found_type.model_copy(update={"examples": examples, "check": check, **counts})
     types = tuple(published if old.name == name else old for old in knowledge.found)
     return knowledge.model_copy(update={"found": types})
-
-
-# Post-conditions of procedures
 
 
 def play_and_read(episode: Episode, options: GivenCode) -> None:
@@ -146,7 +144,7 @@ def play_and_read(episode: Episode, options: GivenCode) -> None:
 def readable_expressions(environment: Environment) -> list[str]:
     """Return the expressions with which plan code can read the state of an environment without changing it.
 
-    They are the attributes of ``agent``, and calls of queries and read-only tools that need no arguments.
+    These are the attributes of ``agent``, and calls of queries and read-only tools that need no arguments.
     """
     tools = getattr(environment, "tools", {})
     read_only = [
@@ -160,8 +158,8 @@ def _needs_no_argument(spec: ActionSpec) -> bool:
     return all(parameter.default is not Parameter.empty for parameter in spec.signature.parameters.values())
 
 
-def read_after(episode: Trajectory) -> Reading | None:
-    """Return the values that ``play_and_read`` has read at the end of an episode.
+def final_reading(episode: Trajectory) -> Reading | None:
+    """Return the values that ``play_and_read`` read at the end of an episode.
 
     Return None if the task was not solved, or if nothing was read. (For example, the action that solves a task may end
     the episode.)
@@ -177,17 +175,17 @@ def read_after(episode: Trajectory) -> Reading | None:
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
     """Return plan code that raises an error unless a procedure had the effects that all readings show.
 
-    Each reading is from one task, and ``params`` has the params of each task, in the same order. If a value was the
+    Each reading is from one task, and ``params`` lists the params of the tasks in the same order. If a value was the
     same after all tasks, and there are at least ``MIN_EXAMPLES`` tasks, the code expects it. If a value differed, but
     always equalled the same param of the task, the code expects this param. Return "" if no value is expected, or if a
     reading is missing.
     """
-    known = [reading for reading in readings if reading is not None]
-    if not known or len(known) < len(readings):
+    available = [reading for reading in readings if reading is not None]
+    if not available or len(available) < len(readings):
         return ""
     lines = list[str]()
-    for expression in known[0]:
-        values = [reading.get(expression) for reading in known]
+    for expression in available[0]:
+        values = [reading.get(expression) for reading in available]
         if value := _expected(values, params):
             lines.append(f'assert {expression} == {value}, f"after the procedure {expression} is {{{expression}!r}}"')
     return "\n".join(lines)

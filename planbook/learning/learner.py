@@ -19,7 +19,6 @@ from planbook.knowledge import (
     initial_state,
     learn_once,
     learned_memory,
-    learning_scope,
     read_undos,
     rule_form_without,
     with_undos,
@@ -61,17 +60,17 @@ class Learner:
 
     def is_skipped(self, entry: Entry) -> bool:
         """Return True if an episode can be skipped: the last ``solved_after`` tasks of its type were all solved."""
-        kind = with_found_type(self._config, self._state.knowledge, entry.task).type
-        return self._state.streaks.get(kind, 0) >= self._config.building.solved_after
+        task_type = with_found_type(self._config, self._state.knowledge, entry.task).type
+        return self._state.streaks.get(task_type, 0) >= self._config.building.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
-        """Learn from an episode that has ended, or read what was learned from it before.
+        """Learn from an episode that has ended, or read the recorded result of learning from it.
 
         Raises ModelError or BudgetEnded if a model cannot be asked, or EpisodeStopped if the run is stopped.
         """
         previous, is_last = self._state, entry == self._run.entries()[-1]
 
-        def make(scope: Scope) -> Body:
+        def run_step(scope: Scope) -> Body:
             step = LearningStep(self._run, entry, scope, worker)
             state = step.after_episode(previous, ending).with_positions_of_changed_procedures(previous)
             if is_last:
@@ -79,11 +78,11 @@ class Learner:
             return state.model_dump(mode="json")
 
         roles = worker.roles.seeded(self._config.seed)
-        recorded = learn_once(self._run, learning_scope(entry), roles, make, self._on_event)
+        recorded = learn_once(self._run, learning_scope(entry), roles, run_step, self._on_event)
         self._state = with_undos(KnowledgeState.model_validate(recorded), self._undone)
 
     def _recorded_initial_state(self) -> KnowledgeState:
-        """Return the initial knowledge. The first call records it, since the run's library may change later."""
+        """Return the initial knowledge. The first call records it, because the run's library may change later."""
         scope = Scope(self._run.journal(INITIAL_STATE), INITIAL_STATE)
         recorded = scope.get_or_record("learnt", lambda: initial_state(self._config).model_dump(mode="json"))
         return KnowledgeState.model_validate(recorded)
@@ -93,7 +92,7 @@ class Learner:
 class LearningStep:
     """Learns from one episode. ``scope`` records the model calls, and the episodes in which procedures are tried.
 
-    Each public method takes a state of knowledge, and returns the state with what it has learned.
+    Each public method takes a state of knowledge, and returns the state extended by learning.
     """
 
     run: Run
@@ -106,7 +105,7 @@ class LearningStep:
         return self.run.config
 
     def after_episode(self, state: KnowledgeState, ending: Ending) -> KnowledgeState:
-        """Learn a skill or a reflection, a procedure, and rules. Rules that are built offline come later."""
+        """Learn a skill or a reflection, a procedure, and (unless they are built offline) rules."""
         if not ending.outcome.played:
             return state
         config, learning = self._config, self._config.building
@@ -124,13 +123,13 @@ class LearningStep:
             describe = "rules" not in config.without and not learning.libraries_only
             knowledge = find_type(self.scope, knowledge, trajectory, conclusion.code, describe=describe)
         trajectory = episode_with_found_type(config, knowledge, trajectory)
-        kind, knowledge = trajectory.task.type, with_conclusion(knowledge, trajectory, conclusion)
-        streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
-        state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
+        task_type, knowledge = trajectory.task.type, with_conclusion(knowledge, trajectory, conclusion)
+        streak = state.streaks.get(task_type, 0) + 1 if ending.outcome.solved else 0
+        state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, task_type: streak}})
         failure = ""
         if learning.procedures:
             writer = ProcedureWriter(self.run, self.scope.child("procedure"), self.worker)
-            state, failure = writer.after_episode(state, self._episodes_of_type(knowledge, kind))
+            state, failure = writer.after_episode(state, self._episodes_of_type(knowledge, task_type))
         episode = WaitingEpisode(index=self.entry.index, conclusion=conclusion, failure=failure)
         if "online" in config.without:
             return state.model_copy(update={"waiting": (*state.waiting, episode)})
@@ -144,23 +143,23 @@ class LearningStep:
 
     def with_renewed_procedures(self, state: KnowledgeState) -> KnowledgeState:
         """Rewrite each procedure that may benefit from rules learned after it was written."""
-        for kind in sorted(state.knowledge.procedures):
-            if played := self._episodes_of_type(state.knowledge, kind):
-                state = ProcedureWriter(self.run, self.scope.child("renewal"), self.worker).renew(state, played)
+        for task_type in sorted(state.knowledge.procedures):
+            if episodes := self._episodes_of_type(state.knowledge, task_type):
+                state = ProcedureWriter(self.run, self.scope.child("renewal"), self.worker).renew(state, episodes)
         return state
 
-    def _episodes_of_type(self, knowledge: Knowledge, kind: str) -> list[Trajectory]:
+    def _episodes_of_type(self, knowledge: Knowledge, task_type: str) -> list[Trajectory]:
         """Return the episodes of a type that have begun, up to and including this step's."""
-        tasks = self._begun(self.entry.index)
-        begun = [entry for entry, task in tasks if with_found_type(self._config, knowledge, task).type == kind]
+        tasks = self._begun_tasks(self.entry.index)
+        begun = [entry for entry, task in tasks if with_found_type(self._config, knowledge, task).type == task_type]
         return [episode_with_found_type(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
 
-    def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
-        """Yield the entries of the episodes up to ``last``, except skipped ones, with their tasks. All must have ended.
+    def _begun_tasks(self, last_index: int) -> Iterator[tuple[Entry, Task]]:
+        """Yield the entries and tasks of the episodes up to ``last_index``, except skipped ones. All must have ended.
 
         The tasks are those recorded when the episodes began, since some goals become known only then.
         """
-        for entry in self.run.entries()[: last + 1]:
+        for entry in self.run.entries()[: last_index + 1]:
             if event := next(iter(self.run.store.events(last_scope(self.run, entry), "task")), None):
                 yield entry, Task.model_validate(event.body["task"])
 
@@ -173,21 +172,21 @@ class LearningStep:
         trajectory = episode_with_found_type(self._config, state.knowledge, recorded)
         if "rules" in self._config.without or self._config.building.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
-        settings, sandbox, book = self._settings(episode.index), self.worker.sandbox, state.history.book
-        obeyed = run_checks(sandbox, book.active, trajectory)
+        settings, sandbox, rule_set = self._settings(episode.index), self.worker.sandbox, state.history.book
+        obeyed = run_checks(sandbox, rule_set.active, trajectory)
         useless_before = useless_rules(count_evidence(state.citations))
-        built = build_rules(
-            scope.child("builder"), sandbox, book, trajectory, episode.conclusion, settings, episode.failure
+        result = build_rules(
+            scope.child("builder"), sandbox, rule_set, trajectory, episode.conclusion, settings, episode.failure
         )
-        blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
-        notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
+        blamed = frozenset(citations(result.analysis)) if result.blame is Blame.IMPERFECT_AGENT else frozenset()
+        notes = (*state.notes, f"{trajectory.path}: {result.note}") if result.note else state.notes
         citation = _citation(trajectory, blamed).model_copy(update={"obeyed": obeyed})
         state = state.model_copy(update={"notes": notes, "citations": (*state.citations, citation)})
-        useless_now = useless_rules(count_evidence(state.citations)).keys() & {*built.book.ids}
+        useless_now = useless_rules(count_evidence(state.citations)).keys() & {*result.book.ids}
         must_consolidate = bool(useless_now - useless_before.keys())
-        if built.change is not None:
-            state = state.with_history(state.history.record(built.change))
-            must_consolidate = must_consolidate or len(built.book.active) > settings.max_rules
+        if result.change is not None:
+            state = state.with_history(state.history.record(result.change))
+            must_consolidate = must_consolidate or len(result.book.active) > settings.max_rules
         return self._consolidate(scope, state, settings) if must_consolidate else state
 
     def _settings(self, index: int) -> BuilderSettings:
@@ -196,7 +195,7 @@ class LearningStep:
         Any check that the Builder writes is tried on all episodes so far.
         """
         config, learning, left_out = self._config, self._config.building, self._config.without
-        begun = self._begun(index) if learning.checks else ()
+        begun = self._begun_tasks(index) if learning.checks else ()
         episodes = [read_episode(self.run, entry) for entry, _ in begun]
         return BuilderSettings(
             environment=config.environment,
@@ -232,7 +231,7 @@ def read_episode(run: Run, entry: Entry) -> Trajectory:
 def describe_episodes(run: Run, ids: list[str], *, thoughts: bool = True) -> str:
     """Return episodes as text, for the Consolidator (the model that merges and deletes rules).
 
-    With ``thoughts``, the text contains what the planner thought during the episode, and concluded after it.
+    With ``thoughts``, the text contains the planner's thoughts during the episode, and its conclusion after it.
 
     An id may also name a single attempt at an episode, such as ``task/3/restart/1``, because the logs of rules contain
     such ids. The text always describes the last attempt. Raises LookupError for an unknown id.
@@ -250,8 +249,8 @@ def _describe(run: Run, id: str, entry: Entry, *, thoughts: bool) -> str:
         text = f"# The episode {id}\n\n{render_trajectory(read_episode(run, entry), thoughts=thoughts)}"
     except LookupError as error:
         raise LookupError(f"{id} has not been played yet") from error
-    asked: Iterable[Any] = run.store.events(learning_scope(entry), "ask") if thoughts else ()
-    replies = [event.body["reply"]["text"] for event in asked if "/conclusion/" in event.scope]
+    calls: Iterable[Any] = run.store.events(learning_scope(entry), "ask") if thoughts else ()
+    replies = [event.body["reply"]["text"] for event in calls if "/conclusion/" in event.scope]
     return f"{text}\n\n## The agent's conclusion\n\n{replies[-1]}" if replies else text
 
 

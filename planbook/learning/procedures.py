@@ -1,6 +1,6 @@
 """Write the procedures of a run of `planbook build`.
 
-A procedure for a task type is written once the first task of the type is solved. It is kept only if it also solves
+The procedure for a task type is written after the first task of the type is solved. It is kept only if it also solves
 other tasks of the type. It is rewritten if it fails on a later task, or if it may benefit from rules learned later.
 """
 
@@ -14,10 +14,10 @@ from planbook.envs import EnvironmentBroken, EnvsError, Selection, Task
 from planbook.knowledge import KnowledgeState
 from planbook.learning.finding import (
     Reading,
+    final_reading,
+    found_type_named,
     generalise_plans,
     play_and_read,
-    read_after,
-    type_named,
     with_found_type,
     with_updated_type,
 )
@@ -52,6 +52,7 @@ LOG = logging.getLogger(__name__)
 RETRIES = 2
 """Maximum number of times that a task is played again because the environment failed, not the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
+"""A function that tries a procedure on some tasks."""
 
 
 @dataclass(frozen=True)
@@ -67,76 +68,76 @@ class ProcedureWriter:
     _readings: dict[str, Reading | None] = field(default_factory=dict)
     """Maps the id of each task to the values that were read after the last verification on it."""
 
-    def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
+    def after_episode(self, state: KnowledgeState, episodes: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
         """Write a procedure for the type of the last episode if the type has none, or if its procedure fails.
 
-        If the type has none, a procedure is written only if the last episode was solved. If it has one, this procedure
-        is tried on the task of the last episode. ``played`` lists all episodes of the type, in order. Return the new
-        state, and a description of how a new procedure failed on another task, or "" if none failed.
+        If the type has none, a procedure is written only if the last episode was solved. If it has one, it is tried on
+        the task of the last episode. ``episodes`` lists all episodes of the type, in order. Return the new state, and a
+        description of how a new procedure failed on another task, or "" if none failed.
         """
-        latest = played[-1]
-        kind = latest.task.type
-        existing = state.knowledge.procedures.get(kind)
-        if kind not in state.knowledge.skills or not (existing or latest.ending.outcome.solved):
+        latest = episodes[-1]
+        task_type = latest.task.type
+        existing = state.knowledge.procedures.get(task_type)
+        if task_type not in state.knowledge.skills or not (existing or latest.ending.outcome.solved):
             return state, ""
         if existing is None:
-            return self._write(state, played)
-        failed = [result for result in self._verifier([latest.task])(existing) if not result.solved]
-        return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
+            return self._write(state, episodes)
+        failures = [result for result in self._verifier([latest.task])(existing) if not result.solved]
+        return self._write(state, episodes, existing, failures) if failures else (self._publish(state, existing), "")
 
-    def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure for a type if a rule that fits the type was added or reworded after it was written.
+    def renew(self, state: KnowledgeState, episodes: Sequence[Trajectory]) -> KnowledgeState:
+        """Rewrite the procedure for a type if a rule that fits the type was added or reworded later.
 
         Only rules about the environment or about errors count. The new procedure is kept if it solves all tasks on
-        which it is verified. If the old one solves those in ``played``, the new one must not take more actions for
-        them.
+        which it is verified. If the old one solves the tasks of ``episodes``, the new one must also take no more
+        actions for them.
         """
-        kind = played[-1].task.type
-        existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
-        new_rules = new_lesson_ids(state.history, since)
-        if existing is None or not new_rules & _fitting_rules(state, kind):
+        task_type = episodes[-1].task.type
+        existing, written_at = state.knowledge.procedures.get(task_type), state.procedures_at.get(task_type, 0)
+        new_rules = new_lesson_ids(state.history, written_at)
+        if existing is None or not new_rules & _fitting_rules(state, task_type):
             return state
-        results = self._verifier([episode.task for episode in played])(existing)
-        failed = [result for result in results if not result.solved]
-        max_actions = None if failed else sum(result.actions for result in results)
-        return self._write(state, played, existing, failed, max_actions)[0]
+        results = self._verifier([episode.task for episode in episodes])(existing)
+        failures = [result for result in results if not result.solved]
+        max_actions = None if failures else sum(result.actions for result in results)
+        return self._write(state, episodes, existing, failures, max_actions)[0]
 
     def _write(
         self,
         state: KnowledgeState,
-        played: Sequence[Trajectory],
+        episodes: Sequence[Trajectory],
         existing: Procedure | None = None,
-        failed: Sequence[Verification] = (),
+        failures: Sequence[Verification] = (),
         max_actions: int | None = None,
     ) -> tuple[KnowledgeState, str]:
-        config, kind, latest = self.run.config, played[-1].task.type, played[-1].task
+        config, task_type, latest = self.run.config, episodes[-1].task.type, episodes[-1].task
         # if the existing procedure reads a parameter that the type has lost, replacing it does not count as a repair
-        repaired = existing is not None and bool(failed) and set(params_read(existing.code)) <= latest.params.keys()
-        tasks = [episode.task for episode in played]
-        tasks += self._library_tasks(kind, state.knowledge, tasks)
-        verify = self._verifier([*tasks, *self._verification_tasks(kind, state.knowledge)])
+        repaired = existing is not None and bool(failures) and set(params_read(existing.code)) <= latest.params.keys()
+        tasks = [episode.task for episode in episodes]
+        tasks += self._library_tasks(task_type, state.knowledge, tasks)
+        verify = self._verifier([*tasks, *self._verification_tasks(task_type, state.knowledge)])
 
         def takes_no_more_actions(results: Sequence[Verification]) -> bool:
-            return max_actions is None or sum(result.actions for result in results[: len(played)]) <= max_actions
+            return max_actions is None or sum(result.actions for result in results[: len(episodes)]) <= max_actions
 
-        from_plans = generalise_plans(state.knowledge, played, config.environment, config.environment_options)
-        if from_plans is not None and (existing is None or existing.code != from_plans.code):
-            results = verify(from_plans)
+        plan_procedure = generalise_plans(state.knowledge, episodes, config.environment, config.environment_options)
+        if plan_procedure is not None and (existing is None or existing.code != plan_procedure.code):
+            results = verify(plan_procedure)
             unsolved = [result for result in results if not result.solved]
             if not unsolved and takes_no_more_actions(results):
-                return self._publish(state, from_plans, repaired=repaired), ""
-            existing, failed = existing or from_plans, failed or unsolved
+                return self._publish(state, plan_procedure, repaired=repaired), ""
+            existing, failures = existing or plan_procedure, failures or unsolved
         generalised = generalise(
             self.scope,
             state.knowledge,
-            kind,
-            played,
+            task_type,
+            episodes,
             verify,
             environment=config.environment,
             options=config.environment_options,
             actions=config.actions,
             current=existing,
-            failed=failed,
+            failed=failures,
         )
         procedure = generalised.procedure
         if procedure is not None and not takes_no_more_actions(generalised.attempts[-1]):
@@ -166,7 +167,7 @@ class ProcedureWriter:
     def _verify(self, scope: Scope, procedure: Procedure, task: Task) -> Verification:
         """Verify a procedure on a task.
 
-        If the environment breaks, or does not behave as in the recorded part of the trial, this is not the procedure's
+        If the environment breaks, or behaves differently from the recorded part of the trial, the procedure is not at
         fault. The task is then played again, at most ``RETRIES`` times.
         """
         message = ""
@@ -179,7 +180,7 @@ class ProcedureWriter:
                 continue
             if ending.outcome is not Outcome.BROKEN:
                 episode = read_trajectory(attempt.path, self.run.store.events(attempt.path))
-                self._readings[task.id] = read_after(episode)
+                self._readings[task.id] = final_reading(episode)
                 return verification_of(episode)
             self.worker.drop_environment()
             message = ending.message
@@ -193,7 +194,7 @@ class ProcedureWriter:
             return Ending.model_validate(recorded)
         config = self.run.config
         episode = Episode(
-            self._own_task(task),
+            self._environment_task(task),
             self.worker.environment(),
             self.worker.sandbox,
             scope.journal,
@@ -211,17 +212,17 @@ class ProcedureWriter:
     def _select(self, selection: Selection) -> list[Task]:
         return self.run.config.environment.select(selection, self.run.config.environment_options)
 
-    def _own_task(self, task: Task) -> Task:
-        """Return a task as the environment defines it, without the type and params that planbook has found for it."""
+    def _environment_task(self, task: Task) -> Task:
+        """Return a task as the environment defines it, without the type and params that planbook found."""
         if not self._finds_types:
             return task
-        listed = (entry.task for entry in self.run.entries() if entry.task.id == task.id)
-        return next(listed, None) or self._select(Selection(ids=(task.id,)))[0]
+        listed_tasks = (entry.task for entry in self.run.entries() if entry.task.id == task.id)
+        return next(listed_tasks, None) or self._select(Selection(ids=(task.id,)))[0]
 
-    def _verification_tasks(self, kind: str, knowledge: Knowledge) -> list[Task]:
+    def _verification_tasks(self, task_type: str, knowledge: Knowledge) -> list[Task]:
         """Return the additional tasks of a type on which procedures are verified (``--verify SPLIT:N``).
 
-        For a found type, they are tasks of the split whose goals match the type.
+        For a found type, these are tasks of the split whose goals match the type.
         """
         config = self.run.config
         split, _, count = config.building.verify.partition(":")
@@ -230,26 +231,27 @@ class ProcedureWriter:
         seeded = config.environment.takes_seeds(split, config.environment_options)
         seeds = tuple(range(int(count))) if seeded else ()
         if not self._finds_types:
-            return self._select(Selection(split=split, types=(kind,), limit=int(count), seeds=seeds))
+            return self._select(Selection(split=split, types=(task_type,), limit=int(count), seeds=seeds))
         tasks = (with_found_type(config, knowledge, task) for task in self._select(Selection(split=split, seeds=seeds)))
-        return [task for task in tasks if task.type == kind][: int(count)]
+        return [task for task in tasks if task.type == task_type][: int(count)]
 
-    def _library_tasks(self, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
+    def _library_tasks(self, task_type: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
         """Return the tasks of a found type's examples, except those in ``tasks``.
 
         They are tasks from the run's library. Return an empty list if the environment does not have one of them.
         """
-        found, known = type_named(knowledge, kind), {task.id for task in tasks}
-        ids = tuple(example.task_id for example in (found.examples if found else ()) if example.task_id not in known)
+        found_type, excluded = found_type_named(knowledge, task_type), {task.id for task in tasks}
+        examples = found_type.examples if found_type else ()
+        ids = tuple(example.task_id for example in examples if example.task_id not in excluded)
         try:
-            solved = self._select(Selection(ids=ids)) if ids else []
+            example_tasks = self._select(Selection(ids=ids)) if ids else []
         except EnvsError as error:
-            LOG.warning("the procedure for %s is not verified on the library's tasks: %s", kind, error)
+            LOG.warning("the procedure for %s is not verified on the library's tasks: %s", task_type, error)
             return []
-        return [with_found_type(self.run.config, knowledge, task) for task in solved]
+        return [with_found_type(self.run.config, knowledge, task) for task in example_tasks]
 
 
-def _fitting_rules(state: KnowledgeState, kind: str) -> set[str]:
-    """Return the ids of the rules that a planner would get for the task from which the type's skill was learned."""
-    skill = state.knowledge.skills[kind]
+def _fitting_rules(state: KnowledgeState, task_type: str) -> set[str]:
+    """Return the ids of the rules that a planner gets for the task from which the type's skill was learned."""
+    skill = state.knowledge.skills[task_type]
     return {rule.id for rule in rules_for(state.history.book, skill.task, skill)}

@@ -9,7 +9,6 @@ from typing import Any
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.knowledge import (
-    formulating_scope,
     learn_once,
     learned_state,
     playing_memory,
@@ -31,7 +30,7 @@ from planbook.workers import EpisodeWorker, Execution, Switches, play_episode, p
 
 LOG = logging.getLogger(__name__)
 ENVIRONMENT_FILE = "world.md"
-"""Name of a file that describes the environment to people who read the manual. Prompts contain the same text."""
+"""Name of the file that describes the environment for readers of the manual. Prompts contain the same text."""
 SKIPPED = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
 
 
@@ -40,8 +39,8 @@ def build(
 ) -> bool:
     """Play the tasks of a run in order, and learn from each. Return False if the run was stopped before the end.
 
-    Calling this again continues a run that was stopped or killed. With ``--from``, no episode is played: all are copied
-    from other runs or from files.
+    Another call continues a run that was stopped or killed. With ``--from``, episodes are not played, but copied from
+    other runs or from files.
     """
     learner = Learner(run, on_event)
     copies = episodes_to_copy(run) if run.config.copies_episodes else None
@@ -70,8 +69,8 @@ def formulate(run: Run, config: Config) -> None:
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
     roles = roles_of(run, Switches(), config)
     with run.meter.formulating():
-        make = partial(_formulate, rules=state.knowledge.rules, config=config)
-        learn_once(run, formulating_scope(state), roles, make)
+        formulate_once = partial(_formulate, rules=state.knowledge.rules, config=config)
+        learn_once(run, formulating_scope(state), roles, formulate_once)
 
 
 def formulate_with_reserve(run: Run, ended: BudgetEnded) -> bool:

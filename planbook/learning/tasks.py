@@ -1,4 +1,4 @@
-"""Choose the tasks of a run. The tasks of a run of `planbook build` are drawn at random, or come from other runs.
+"""Choose the tasks of a run. For `planbook build`, they are drawn at random, or come from other runs.
 
 `planbook build --from` plays no episodes. It copies episodes from other runs, or from files of episodes, and learns
 from the copies. The model calls in these episodes are also copied, but do not count as costs of the new run.
@@ -34,8 +34,8 @@ def tasks_of(config: Config) -> Sequence[Task]:
 def building_tasks(config: Config) -> list[Task]:
     """Return the tasks of a run of `planbook build`.
 
-    By default, some tasks of each type are drawn and shuffled with the run's seed, as in appendix D of AutoManual. If
-    planbook is to find the types, tasks are drawn regardless of type. If the user names tasks, these are returned.
+    By default, some tasks of each type are drawn and shuffled with the run's seed, as in appendix D of AutoManual. With
+    ``--types found``, tasks are drawn regardless of type. If the user names tasks, these are returned.
     With ``--from``, the tasks are those of the episodes to copy. Raises BadSelection or BadArgument if the selection or
     ``--verify`` is invalid.
     """
@@ -43,19 +43,19 @@ def building_tasks(config: Config) -> list[Task]:
     if config.copies_episodes:
         return tasks_to_copy(config)
     rng = random.Random(f"building/{config.seed}")
-    any_type = config.types == FOUND and not config.selection.ids
-    selection = config.selection.model_copy(update={"limit": None}) if any_type else config.selection
+    ignores_types = config.types == FOUND and not config.selection.ids
+    selection = config.selection.model_copy(update={"limit": None}) if ignores_types else config.selection
     tasks = config.environment.select(selection, config.environment_options)
-    if any_type:
+    if ignores_types:
         return rng.sample(tasks, min(config.selection.limit or config.building.tasks_per_type, len(tasks)))
     if config.selection.ids:
         return tasks
     from planbook.manuals import types_to_learn_from  # needed only to draw tasks
 
-    chosen = types_to_learn_from(config.environment.name, sorted({task.type for task in tasks}))
+    chosen_types = types_to_learn_from(config.environment.name, sorted({task.type for task in tasks}))
     drawn: list[Task] = []
-    for kind in chosen:
-        of_type = [task for task in tasks if task.type == kind]
+    for task_type in chosen_types:
+        of_type = [task for task in tasks if task.type == task_type]
         drawn += rng.sample(of_type, min(config.building.tasks_per_type, len(of_type)))
     rng.shuffle(drawn)
     if not drawn:
@@ -70,23 +70,22 @@ def _check_verify(config: Config) -> None:
 
     Raises BadArgument if the split is unknown, or the number is invalid.
     """
-    known, verify = config.environment.task_splits(config.environment_options), config.building.verify
+    splits, verify = config.environment.task_splits(config.environment_options), config.building.verify
     split, _, count = verify.partition(":")
-    if verify and not (split in known and count.isdecimal() and int(count)):
-        raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits are {', '.join(known)}")
-
-
-# Episodes of other runs
+    if verify and not (split in splits and count.isdecimal() and int(count)):
+        raise BadArgument(
+            f"--verify {verify}: write SPLIT:N, such as {splits[0]}:20; the splits are {', '.join(splits)}"
+        )
 
 
 Source = tuple[EpisodeSource, "RunFacts"]
-"""A source of episodes (a run or a file), and the facts about the run in which its first episode was played."""
+"""A source of episodes (a run or a file), and facts about the run in which its first episode was played."""
 
 
 def episodes_in(path: Path) -> Iterator["Trajectory"]:
     """Yield the episodes in a run's folder, or in a file, that were played to their end.
 
-    Episodes of which an export has only the task and the ending are left out. Raises BadRun if the run cannot be
+    Episodes that were exported with only their task and ending are left out. Raises BadRun if the run cannot be
     read, or BadArgument if the file contains an invalid episode.
     """
     from planbook.export.exporting import BadEpisode, trajectory_of  # slow to import, and rarely needed
@@ -107,7 +106,7 @@ def episodes_in(path: Path) -> Iterator["Trajectory"]:
 
 
 def read_source(path: Path) -> Source:
-    """Read all episodes at a path, and return a source with their number and their digest.
+    """Read all episodes at a path, and return a source with their number and digest.
 
     Raises BadArgument if the path is neither a run nor a file of episodes, or if none of the episodes has ended. Raises
     BadRun if the run cannot be read.
@@ -115,7 +114,7 @@ def read_source(path: Path) -> Source:
     if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
     digest, facts, count = hashlib.sha256(), list["RunFacts"](), 0
-    for trajectory in _digested(path, digest):
+    for trajectory in _read_with_digest(path, digest):
         facts = facts or [trajectory.run]
         count += 1
     if not facts:
@@ -125,12 +124,12 @@ def read_source(path: Path) -> Source:
     return EpisodeSource(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=count), facts[0]
 
 
-def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
+def default_settings(sources: Sequence[Source]) -> dict[str, Any]:
     """Return the settings that a run of `planbook build` takes from its sources by default.
 
-    They are the environment and its options, each if it is the same in all sources, and the split of the first source.
-    The environment is left out if it is not installed and a source is a file, or was imported from one: its name may
-    be a path, and loading it would run the code at this path.
+    These are the environment and its options, each if all sources agree on it, and the split of the first source. The
+    environment is left out if it is not installed and a source is a file, or was imported from one: its name may be a
+    path, and loading it would run the code at this path.
     """
     configs = [facts.config for _, facts in sources]
     common: dict[str, Any] = {}
@@ -150,11 +149,11 @@ def _were_played_here(sources: Sequence[Source]) -> bool:
     return all(is_run(path) and RunFile.read(path).imported is None for path in paths)
 
 
-def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
+def planning_method(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
     """Return the planning method with which the episodes were played, and its options.
 
-    Return AutoManual without options if the sources have different methods, if the method is unknown, or if the options
-    are not valid for it.
+    Return AutoManual without options if the sources have different methods, if the method is unknown, or if its options
+    are invalid.
     """
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
@@ -166,7 +165,7 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
     return planner, options
 
 
-def _own_task(config: Config, task: Task) -> Task:
+def _environment_task(config: Config, task: Task) -> Task:
     """Return a task as the environment defines it, since it may have been played without its type and params.
 
     If the environment does not have the task, return it as it was played.
@@ -183,12 +182,12 @@ def tasks_to_copy(config: Config) -> list[Task]:
     Raises BadArgument if there are no such episodes, or if one belongs to a different environment. Raises BadRun if a
     source has changed since this run began.
     """
-    if tasks := [task for task, _ in _select(config)]:
+    if tasks := [task for task, _ in _chosen_episodes(config)]:
         return tasks
     raise BadArgument("--from: no episode belongs to the chosen tasks or types")
 
 
-def _select(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
+def _chosen_episodes(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
     """Yield the episodes to copy, each with its task as the environment defines it.
 
     These are the episodes of the chosen tasks, or at most ``tasks_per_type`` for each chosen type.
@@ -205,26 +204,26 @@ def _select(config: Config) -> Iterator[tuple[Task, "Trajectory"]]:
             )
         if ids and task.id not in ids:
             continue
-        own = _own_task(config, task)
-        kind = own.type if config.types == GIVEN else task.type  # it may have been played without its type
-        is_chosen = not chosen_types or kind in chosen_types
-        if not ids and not (is_chosen and types_to_learn_from(config.environment.name, [kind])):
+        environment_task = _environment_task(config, task)
+        task_type = environment_task.type if config.types == GIVEN else task.type  # the episode may lack the type
+        is_chosen = not chosen_types or task_type in chosen_types
+        if not ids and not (is_chosen and types_to_learn_from(config.environment.name, [task_type])):
             continue
-        counts[kind] += 1
-        if ids or counts[kind] <= config.building.tasks_per_type:
-            yield own, trajectory
+        counts[task_type] += 1
+        if ids or counts[task_type] <= config.building.tasks_per_type:
+            yield environment_task, trajectory
 
 
 def _read_all(sources: Sequence[EpisodeSource]) -> Iterator["Trajectory"]:
     for source in sources:
         digest = hashlib.sha256()
-        yield from _digested(Path(source.path), digest)
+        yield from _read_with_digest(Path(source.path), digest)
         if digest.hexdigest() != source.sha256:
             raise BadRun(f"the episodes in {source.path} have changed since this run of `planbook build` began")
 
 
-def _digested(path: Path, digest: Any) -> Iterator["Trajectory"]:
-    """Yield the episodes at a path, and update the digest with each."""
+def _read_with_digest(path: Path, digest: Any) -> Iterator["Trajectory"]:
+    """Yield the episodes at a path, and add each to the digest."""
     from planbook.export.exporting import line_of
 
     for trajectory in episodes_in(path):
@@ -235,7 +234,7 @@ def _digested(path: Path, digest: Any) -> Iterator["Trajectory"]:
 def episodes_to_copy(run: Run) -> Iterator["Trajectory"]:
     """Return the episodes that a run copies. Raises BadRun if a source has changed since the run began."""
     tasks_to_copy(run.config)
-    return (episode for _, episode in _select(run.config))
+    return (episode for _, episode in _chosen_episodes(run.config))
 
 
 def copy_next(run: Run, entry: Entry, remaining: Iterator["Trajectory"]) -> Ending:

@@ -19,8 +19,8 @@ from planbook.config import LearningSettings
 
 FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 LEARNING_OPTIONS = ("without", "start")
-"""Keys in the options of a row that describe learning, and are not options of a planner: the parts of the method that
-were left out, and the starting examples."""
+"""Keys in a row's options that are not options of a planner, but describe learning: the parts of the method that were
+left out, and the starting examples."""
 
 
 class PaperData(BaseModel):
@@ -32,7 +32,7 @@ class PaperData(BaseModel):
 class PublishedRow(PaperData):
     """A row of a published table. ``values`` maps columns to their numbers.
 
-    ``variant`` says what distinguishes the row from other rows about the same method, such as the model.
+    ``variant`` distinguishes the row from other rows about the same method, for example by the model.
     """
 
     method: str
@@ -54,7 +54,7 @@ class PublishedRow(PaperData):
     k_max: dict[str, float] = Field(default_factory=dict)
     """Maps task types to the mean, over solved episodes, of the greatest depth of subtasks."""
     quoted_only: bool = Field(default_factory=lambda values: values["planner"] is None)
-    """True if planbook only quotes the numbers. By default, it does so if it lacks the method."""
+    """True if planbook only quotes the numbers. This is the default for methods that planbook lacks."""
 
 
 class PublishedTable(PaperData):
@@ -98,7 +98,7 @@ class PaperBuild(PaperData):
 
 
 class PaperSetting(PaperData):
-    """How a paper tested its methods on one split. Values that the paper does not state are None.
+    """The setting in which a paper tested its methods on one split. Values that the paper does not state are None.
 
     ``env`` and ``split`` are our names. ``types`` lists all task types of the split; it is empty if these are the
     columns of the tables. ``models`` are the models that wrote the plans, one of them in each run. ``build`` is None if
@@ -111,7 +111,7 @@ class PaperSetting(PaperData):
     tasks: int | None = None
     repeats: int
     reseeds: bool = False
-    """True if each repeat of a task was played with another seed."""
+    """True if each repeat of a task was played with a different seed."""
     actions: int | None = None
     models: tuple[str, ...]
     options: dict[str, JsonValue]
@@ -130,10 +130,10 @@ class PaperSetting(PaperData):
     equivalent.
     """
     deviations: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
-    """Methods to which parts of this setting do not apply, or for which there are further differences.
+    """Maps our name of a method to its deviations from this setting.
 
-    The outer dict is keyed by our name for such a method. The inner dict maps the name of a setting, or of a further
-    difference, to our value and theirs. ``{tasks}`` in our value is replaced by the number of our tasks.
+    Each deviation maps the name of a setting, or of a further difference, to our value and theirs. ``{tasks}`` in our
+    value is replaced by the number of our tasks.
     """
     without: tuple[str, ...] = ()
     """Parts of our method that their method lacks, with the names that ``--without`` accepts."""
@@ -151,10 +151,10 @@ class Publication(PaperData):
 
     @property
     def planners(self) -> frozenset[str]:
-        """Our names for those of the paper's methods that planbook has."""
+        """Our names for the methods of the paper that planbook has."""
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
-    def tested(self, planner: str, env: str) -> bool:
+    def has_results(self, planner: str, env: str) -> bool:
         """Return True if the paper has results of one of our methods in an environment."""
         return any(table.rows_of(planner) for table in self.tables if table.env == env)
 
@@ -167,36 +167,40 @@ class Publication(PaperData):
         """Return the settings for the splits of an environment."""
         return tuple(setting for setting in self.settings if setting.env == env)
 
-    def rows_like(self, planner: str, setting: PaperSetting, chosen: Mapping[str, JsonValue]) -> list[PublishedRow]:
-        """Return those rows about a method in a setting that agree with the most ``chosen`` values of options."""
+    def best_matching_rows(
+        self, planner: str, setting: PaperSetting, chosen: Mapping[str, JsonValue]
+    ) -> list[PublishedRow]:
+        """Return the rows about a method in a setting that agree with the most ``chosen`` values of options."""
         tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
         rows = [row for table in tables for row in table.rows_of(planner).values()]
-        shared = [sum(name in chosen and chosen[name] == it for name, it in row.options.items()) for row in rows]
-        return [row for row, count in zip(rows, shared, strict=True) if count == max(shared)]
+        agreements = [
+            sum(name in chosen and chosen[name] == value for name, value in row.options.items()) for row in rows
+        ]
+        return [row for row, count in zip(rows, agreements, strict=True) if count == max(agreements)]
 
     def options(
         self, planner: str, setting: PaperSetting, chosen: Mapping[str, JsonValue] = {}
     ) -> dict[str, JsonValue]:
         """Return the options of a method in a setting, given the ``chosen`` values of some options.
 
-        If all rows that match these best agree on an option, their value overrides the setting's.
+        If all best matching rows agree on an option, their value overrides the setting's.
         """
-        rows = [row.options for row in self.rows_like(planner, setting, chosen)]
+        rows = [row.options for row in self.best_matching_rows(planner, setting, chosen)]
         agreed = {name: value for row in rows for name, value in row.items() if all(r.get(name) == value for r in rows)}
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
     def setting(self, env: str, split: str, types: Collection[str] = (), *, for_build: bool = False) -> PaperSetting:
         """Return the environment's setting that best fits a split and task types.
 
-        It is the first one that is for the split and names no task types, or else the first one that includes all
-        ``types``, or else the first one for the split, or else (if ``for_build`` is true) the first one that learns
-        from the split, or else the first one of all.
+        In order of preference, this is a setting for the split that names no task types, a setting that includes all
+        ``types``, any setting for the split, a setting that learns from the split (if ``for_build`` is true), or the
+        first setting.
         """
         settings = self.settings_of(env)
         of_all_types = (setting for setting in settings if setting.split == split and not setting.types)
         of_types = (setting for setting in settings if types and set(types) <= set(setting.types))
         of_split = (setting for setting in settings if setting.split == split)
-        learning = (each for each in settings if for_build and each.build and each.build.split == split)
+        learning = (setting for setting in settings if for_build and setting.build and setting.build.split == split)
         return next(chain(of_all_types, of_types, of_split, learning), settings[0])
 
 

@@ -13,54 +13,54 @@ from planbook.console import ALL
 from planbook.papers import PaperSetting, Publication, PublishedRow, PublishedTable, papers_of
 from planbook.papers.differences import OurRun, PaperDifference, differences
 from planbook.planner import Grid
-from planbook.results.measures import overall
-from planbook.results.rows import Result
+from planbook.results.measures import overall_measure
+from planbook.results.rows import EpisodeResult
 from planbook.results.statistics import percent
 from planbook.results.summary import solved_interval
 from planbook.wording import NO_FIGURE, counted, fixed
 
 REWARD = "reward"
-Figure = Callable[[OurRun], float | None]
+FigureOfRun = Callable[[OurRun], float | None]
 
 
 class Column(NamedTuple):
-    """How to compute our number for a column of a paper's table.
+    """The functions that compute our number for a column of a paper's table.
 
-    ``value`` returns the number for a run, and ``sd`` its standard deviation; each returns None if the run does not
-    have it. ``digits`` is the number of decimal places to show.
+    ``value`` returns the number for a run, and ``sd`` its standard deviation, or None if the run lacks it. ``digits``
+    is the number of decimal places to show.
     """
 
-    value: Figure
-    sd: Figure = lambda run: None
+    value: FigureOfRun
+    sd: FigureOfRun = lambda run: None
     digits: int = 1
 
 
-def _reward(name: str) -> Figure:
-    return lambda run: getattr(overall(run.summary.measures, REWARD), name, None)
+def _reward_figure(statistic: str) -> FigureOfRun:
+    return lambda run: getattr(overall_measure(run.summary.measures, REWARD), statistic, None)
 
 
-def _search(name: str) -> Figure:
-    return lambda run: getattr(run.summary.methods.get("search"), name, None)
+def _search_figure(statistic: str) -> FigureOfRun:
+    return lambda run: getattr(run.summary.methods.get("search"), statistic, None)
 
 
-def _cost(run: OurRun) -> float | None:
+def _cost_of_run(run: OurRun) -> float | None:
     """Return the cost of the run: 0 without a model, None if a price is unknown or no reply had to be paid for."""
     return (run.summary.money or None) if run.uses_a_model else 0.0
 
 
 COLUMNS: Mapping[str, Column] = {
     "score": Column(lambda run: round(100 * run.summary.mean_score, 1)),
-    "reward": Column(_reward("mean"), _reward("sd")),
+    "reward": Column(_reward_figure("mean"), _reward_figure("sd")),
     "unlock score": Column(lambda run: run.summary.unlock_score, digits=2),
-    "cost": Column(_cost, digits=2),
+    "cost": Column(_cost_of_run, digits=2),
     "error steps": Column(lambda run: run.summary.mean_error_steps, digits=2),
     "human examples": Column(lambda run: len(run.start) or None, digits=0),
-    "actions, first round": Column(_search("mean_actions_first"), digits=2),
-    "actions, last round": Column(_search("mean_actions_last"), digits=2),
-    "plan revisions": Column(_search("mean_revisions"), digits=2),
+    "actions, first round": Column(_search_figure("mean_actions_first"), digits=2),
+    "actions, last round": Column(_search_figure("mean_actions_last"), digits=2),
+    "plan revisions": Column(_search_figure("mean_revisions"), digits=2),
 }
-"""The columns that do not show shares of solved tasks, but other numbers about a whole run. Scores are from 0 to 100,
-and costs are in US dollars."""
+"""The columns with numbers about a whole run other than shares of solved tasks. Scores are from 0 to 100, and costs in
+US dollars."""
 
 
 class ComparedTable(BaseModel):
@@ -97,31 +97,31 @@ def compare_with_papers(run: OurRun) -> tuple[ComparedPaper, ...]:
     return tuple(_compare_paper(paper, run) for paper in papers)
 
 
-def _interval(rows: Sequence[Result]) -> str:
+def _interval(rows: Sequence[EpisodeResult]) -> str:
     """Return the 95 % interval of the percentage of solved episodes as text, or "-" if there is none."""
     bounds = solved_interval(rows)
     return f"{100 * bounds[0]:.1f} to {100 * bounds[1]:.1f}" if bounds else NO_FIGURE
 
 
-def _column_of(row: Result, table: PublishedTable) -> str:
-    """Return the column for a task: its type, or the object that it is about ("" if it names none)."""
+def _column_of(row: EpisodeResult, table: PublishedTable) -> str:
+    """Return the column for a task: its type, or the object that its params name ("" if they name none)."""
     return row.type if table.by == "type" else str(row.entry.task.params.get("object", ""))
 
 
 def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
     setting = paper.setting(run.config.environment.name, run.split, run.summary.by_type)
-    fitting = [table for table in paper.tables if _fits(table, paper, setting, run)]
-    quoted = dict.fromkeys(row.method for table in fitting for row in table.rows if row.planner is None)
+    comparable_tables = [table for table in paper.tables if _can_be_compared(table, paper, setting, run)]
+    quoted = dict.fromkeys(row.method for table in comparable_tables for row in table.rows if row.planner is None)
     return ComparedPaper(
         paper=paper.paper,
         names=dict(paper.names),
         differs=differences(run, paper, setting),
         only_quoted=tuple(quoted),
-        tables=tuple(_compare_table(table, paper, setting, run) for table in fitting),
+        tables=tuple(_compare_table(table, paper, setting, run) for table in comparable_tables),
     )
 
 
-def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
+def _can_be_compared(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
     """Return True if a table can be compared with the run.
 
     The table must be about the run's environment, and about the same setting, unless both settings list their task
@@ -170,7 +170,7 @@ MAX_COLUMNS = 10
 
 
 def paper_tables(run: OurRun, papers: Sequence[ComparedPaper]) -> Iterator[Grid | str]:
-    """Yield a line about our run. Then, for each paper, yield its tables with our numbers, and the differing settings.
+    """Yield a line about our run and, for each paper, its tables with our numbers, and the differing settings.
 
     Tables in which our run has no numbers are left out, unless they have a column ``all``.
     """
@@ -178,12 +178,12 @@ def paper_tables(run: OurRun, papers: Sequence[ComparedPaper]) -> Iterator[Grid 
     for paper in papers:
         shown = [compared for compared in paper.tables if compared.ours or ALL in compared.table.columns]
         for compared in shown:
-            yield from _grids(paper, compared, run)
+            yield from _parts_of_table(paper, compared, run)
             yield f"{compared.table.note}\n"
-        yield from _lines(paper, shown)
+        yield from _lines_below(paper, shown)
 
 
-def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str]:
+def _lines_below(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str]:
     names = [f"{name} {type}" for type, name in paper.names.items() if any(type in table.ours for table in shown)]
     if names:
         yield f"Task types, with our names: {', '.join(names)}."
@@ -204,7 +204,7 @@ def _describe_run(run: OurRun) -> str:
     return f"{played}{solved}{deviation}{left_out}"
 
 
-def _episodes(compared: ComparedTable, repeats: int) -> str:
+def _episodes_line(compared: ComparedTable, repeats: int) -> str:
     """Return a line with the number of episodes of our row. If the row has a column ``all``, add its interval."""
     in_repeats = f" ({repeats} repeats)" if repeats > 1 else ""
     interval = compared.interval and f", {compared.interval}"
@@ -212,12 +212,12 @@ def _episodes(compared: ComparedTable, repeats: int) -> str:
 
 
 def _title(paper: ComparedPaper, compared: ComparedTable, model: str = "") -> str:
-    """Return the title of a table. It is printed above the table, since a table wraps its own title at its width."""
+    """Return the title of a table. It is printed above the table, since a table would wrap its title at its width."""
     table = compared.table
     return f"{paper.paper}, {table.kind} {table.table}: {table.title} ({table.unit}){model and f', with {model}'}"
 
 
-def _grids(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterator[Grid | str]:
+def _parts_of_table(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterator[Grid | str]:
     """Yield the title, and a table with a row for each of the paper's methods, followed by our row.
 
     If the paper reports k_max, the table has columns for it. A table with many columns is transposed. If a
@@ -231,14 +231,14 @@ def _grids(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterat
         yield _title(paper, compared, model)
         rows = [row for row in table.rows if not by_model or row.model == model]
         methods = [
-            *map(_method, rows),
-            OURS if is_wide else f"{OURS}: {run.config.title}{_episodes(compared, run.summary.repeats)}",
+            *map(_row_name, rows),
+            OURS if is_wide else f"{OURS}: {run.config.title}{_episodes_line(compared, run.summary.repeats)}",
         ]
         sources = [*((row.values, row.sd) for row in rows), (compared.ours, compared.sd)]
-        columns = {name: [_figure(name, values, sd) for values, sd in sources] for name in names}
-        for kind in dict.fromkeys(kind for row in rows for kind in row.k_max):
-            columns[f"k_max {kind}"] = [
-                fixed(k_max.get(kind), 1) for k_max in (*(row.k_max for row in rows), our_k_max)
+        columns = {name: [_format_figure(name, values, sd) for values, sd in sources] for name in names}
+        for task_type in dict.fromkeys(task_type for row in rows for task_type in row.k_max):
+            columns[f"k_max {task_type}"] = [
+                fixed(k_max.get(task_type), 1) for k_max in (*(row.k_max for row in rows), our_k_max)
             ]
         if is_wide:
             yield Grid("", "task", methods, [(name, *cells) for name, cells in columns.items()])
@@ -248,12 +248,12 @@ def _grids(paper: ComparedPaper, compared: ComparedTable, run: OurRun) -> Iterat
             yield Grid("", "method", heads, [(method, *cells) for method, cells in cells_of])
 
 
-def _method(row: PublishedRow) -> str:
-    """Return the name of a row: its method, and what distinguishes it from other rows with the same method."""
+def _row_name(row: PublishedRow) -> str:
+    """Return the name of a row: its method, and the variant that distinguishes it from other rows."""
     return ", ".join(filter(None, (row.method, row.variant))) + (" (quoted only)" if row.quoted_only else "")
 
 
-def _figure(name: str, values: Mapping[str, float], sd: Mapping[str, float]) -> str:
+def _format_figure(name: str, values: Mapping[str, float], sd: Mapping[str, float]) -> str:
     """Return a number of a table as text. In a column of ``COLUMNS``, its standard deviation follows if it is known."""
     if name not in COLUMNS:
         return fixed(values.get(name), 1)

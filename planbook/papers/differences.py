@@ -16,7 +16,7 @@ from planbook.manuals import default_starts
 from planbook.papers import PaperBuild, PaperSetting, Publication, papers_of
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
 from planbook.results import RunResults, read_folder, read_run
-from planbook.results.rows import Result
+from planbook.results.rows import EpisodeResult
 from planbook.results.summary import Summary
 from planbook.runs import Run, is_run
 from planbook.wording import counted
@@ -26,16 +26,16 @@ LEFT_OUT_IN_TESTING = frozenset({"formulation"})
 SHOWN_TO_PLANNERS = frozenset({"rules", "libraries", "helpers", "cooperation"})
 """Parts that a test can use even if the build left them out. It cannot use other parts that the build left out."""
 CHOSEN_BY_METHOD = ("replans", "selector")
-"""Options for which None means that the method chooses a value. For all other options, None means "no limit"."""
+"""Options for which None lets the method choose a value. For all other options, None means "no limit"."""
 ALL_THAT_IS_LEARNED = "all that is learned"
 
 
 @dataclass(frozen=True)
 class KnowledgeOrigin:
-    """Where the knowledge of a run comes from."""
+    """The origin of the knowledge of a run."""
 
     build: Config | None
-    """The configuration of the run of `planbook build` that learned it, or None if it was read from files."""
+    """The configuration of the run of `planbook build` that learned it, or None if files were read instead."""
     builders: tuple[str, ...]
     """The models that answered in this run of `planbook build`."""
     formulated: bool
@@ -52,7 +52,7 @@ class OurRun:
     summary: Summary
     models: tuple[str, ...]
     """The models that answered, under the names that their servers reported."""
-    rows: Sequence[Result]
+    rows: Sequence[EpisodeResult]
     """The episodes that count."""
     origin: KnowledgeOrigin | None
 
@@ -96,7 +96,7 @@ class OurRun:
 
     @property
     def options(self) -> dict[str, JsonValue]:
-        """The options of our planner and our environment that can be compared; see ``PublishedRow.options``."""
+        """The comparable options of our planner and our environment. See ``PublishedRow.options``."""
         options = self.config.environment_options.model_dump(mode="json") | comparable_options(self.config)
         if self.origin:
             left_out = self.without if self.origin.learned else (ALL_THAT_IS_LEARNED,)
@@ -105,13 +105,13 @@ class OurRun:
 
 
 def comparable_options(config: Config) -> dict[str, JsonValue]:
-    """Return those values of the planner's options, including defaults, that can be compared with values of a paper."""
+    """Return the planner's options, including defaults, that can be compared with a paper's."""
     options = effective_options(config, config.environment.name).items()
     return {name: value for name, value in options if value is not None or name not in CHOSEN_BY_METHOD}
 
 
 def our_run(summary: Summary) -> OurRun:
-    """Read the results of the summary's run. If one of its papers is about learning, find the origin of its knowledge.
+    """Read the run of a summary. If one of its papers is about learning, find the origin of the run's knowledge.
 
     Raises BadRun or BadKnowledge if the run or its library cannot be read.
     """
@@ -120,7 +120,7 @@ def our_run(summary: Summary) -> OurRun:
     models = models_asked(results) if method(config.planner).roles else ()
     papers = papers_of(config.planner, env)
     is_about_learning = any(setting.build for paper in papers for setting in paper.settings_of(env))
-    return OurRun(config, summary, models, results.counted, _origin(config) if is_about_learning else None)
+    return OurRun(config, summary, models, results.counted_rows, _origin(config) if is_about_learning else None)
 
 
 def _origin(config: Config) -> KnowledgeOrigin:
@@ -129,19 +129,19 @@ def _origin(config: Config) -> KnowledgeOrigin:
     if not is_run(library):
         learned = bool(knowledge.rules or knowledge.skills or knowledge.reflections)
         return KnowledgeOrigin(None, (), formulated, learned or config.planner == PROCEDURES)
-    with closing(Run.open(library)) as built:
-        return KnowledgeOrigin(built.config, models_asked(read_run(built)), formulated, config.after != 0)
+    with closing(Run.open(library)) as build_run:
+        return KnowledgeOrigin(build_run.config, models_asked(read_run(build_run)), formulated, config.after != 0)
 
 
 def models_asked(run: RunResults) -> tuple[str, ...]:
     """Return the models that answered in a run or, if no model was asked, the models in its configuration."""
-    return tuple(run.answered) or tuple(dict.fromkeys(run.run.config.models.values()))
+    return tuple(run.answering_models) or tuple(dict.fromkeys(run.run.config.models.values()))
 
 
 OPTIONS_WITHOUT_EFFECT = ("engine",)
 """Options of environments that do not change observations."""
 ACCESS_OPTIONS = ("sites", "introduction", "logins", "allowed")
-"""Options that a paper's environment also needs. They do not count as differences if a run sets ``matching_option``."""
+"""Options that a paper's environment needs, too. They do not count as differences if a run sets ``matching_option``."""
 NO_LIMIT = "no limit"
 
 
@@ -156,8 +156,8 @@ class PaperDifference(BaseModel):
         return f"{self.what}: {self.ours}; theirs: {self.theirs}"
 
 
-Values = Iterator[tuple[str, object, object]]
-"""Yields a tuple (name, our value, their value) for each setting. A value is None if it is unknown."""
+ComparedValues = Iterator[tuple[str, object, object]]
+"""Tuples (name of a setting, our value, their value). An unknown value is None."""
 
 
 def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
@@ -175,7 +175,7 @@ def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple
     )
 
 
-def _tasks(run: OurRun, setting: PaperSetting) -> Values:
+def _tasks(run: OurRun, setting: PaperSetting) -> ComparedValues:
     summary = run.summary
     yield "split", run.split or "tasks chosen by id", setting.split
     yield "task types", len(summary.by_type), len(setting.types) or None
@@ -183,15 +183,15 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Values:
         yield "tasks", run.tasks, setting.tasks
         yield "repeats", summary.repeats, setting.repeats
     if setting.reseeds and summary.repeats > 1:
-        yield "seeds", "the same in each repeat", "another in each repeat"
+        yield "seeds", "the same in each repeat", "different in each repeat"
     yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
     yield "actions allowed in an episode", run.config.actions, setting.actions
 
 
-def _environment(config: Config, setting: PaperSetting) -> Values:
+def _environment(config: Config, setting: PaperSetting) -> ComparedValues:
     defaults = config.environment.Options().model_dump(mode="json")
-    matching = setting.matching_option and getattr(config.environment_options, setting.matching_option)
-    exempt = (*OPTIONS_WITHOUT_EFFECT, setting.matching_option, *(ACCESS_OPTIONS if matching else ()))
+    matching_value = setting.matching_option and getattr(config.environment_options, setting.matching_option)
+    exempt = (*OPTIONS_WITHOUT_EFFECT, setting.matching_option, *(ACCESS_OPTIONS if matching_value else ()))
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (defaults[name],))
         if name not in exempt and value not in theirs:
@@ -199,21 +199,23 @@ def _environment(config: Config, setting: PaperSetting) -> Values:
     if setting.environment:
         yield (
             "environment",
-            f"{setting.matching_option} {matching}" if matching else setting.our_environment,
+            f"{setting.matching_option} {matching_value}" if matching_value else setting.our_environment,
             setting.environment,
         )
 
 
-def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
+def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> ComparedValues:
     config = run.config
     if not run.uses_a_model:
         if config.planner not in paper.planners:
             yield "planner", f"no model: {config.title}", "a model plans"
         return
-    if not paper.tested(config.planner, setting.env):
-        has = "tested this method only elsewhere" if config.planner in paper.planners else "does not have this method"
-        yield "planner", config.planner, f"the paper {has}"
-    mixes = [row.models for row in paper.rows_like(config.planner, setting, run.options) if row.models]
+    if not paper.has_results(config.planner, setting.env):
+        reason = (
+            "tested this method only elsewhere" if config.planner in paper.planners else "does not have this method"
+        )
+        yield "planner", config.planner, f"the paper {reason}"
+    mixes = [row.models for row in paper.best_matching_rows(config.planner, setting, run.options) if row.models]
     yield from _models("model", run.models, mixes or [(name,) for name in setting.models])
     theirs = paper.options(config.planner, setting, run.options)
     yield from _options("", run.options, theirs)
@@ -241,14 +243,14 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Values:
     yield "prompts", "in our own words, through chat completions; models answer with Python", setting.prompts
 
 
-def _learning(run: OurRun, theirs: PaperBuild) -> Values:
+def _learning(run: OurRun, theirs: PaperBuild) -> ComparedValues:
     origin, config = run.origin, run.config
     if origin is None or origin.build is None or origin.build.learning is None:
         library = f"the library {config.library}, whose run of `planbook build` is not available"
         yield "what was learned", library if origin and origin.learned else "nothing", "from a run of `planbook build`"
         return
     if config.after is not None:
-        yield "what was learned", f"what was known after {counted(config.after, 'building task')}", "after all of them"
+        yield "what was learned", f"the knowledge after {counted(config.after, 'building task')}", "after all of them"
     tested, built = {*config.without}, {*origin.build.without}  # the paper left out the same parts in both
     if parts := tested - built - LEFT_OUT_IN_TESTING - {RETRIEVAL}:
         yield f"without {', '.join(sorted(parts))}", "only in testing", "also in the build"
@@ -256,10 +258,12 @@ def _learning(run: OurRun, theirs: PaperBuild) -> Values:
         yield f"without {', '.join(sorted(parts))}", "only in the build", "also in testing"
     if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:
         yield "manual", "not formulated: the rules as a list", "formulated"
-    yield from _build(origin, origin.build, origin.build.learning, theirs)
+    yield from _build_settings(origin, origin.build, origin.build.learning, theirs)
 
 
-def _build(origin: KnowledgeOrigin, build: Config, learning: LearningSettings, theirs: PaperBuild) -> Values:
+def _build_settings(
+    origin: KnowledgeOrigin, build: Config, learning: LearningSettings, theirs: PaperBuild
+) -> ComparedValues:
     yield from _models("model of the build", origin.builders, [(name,) for name in theirs.models])
     yield "planner of the build", build.planner, theirs.planner
     yield "split of the build", build.selection.split, theirs.split
@@ -268,18 +272,18 @@ def _build(origin: KnowledgeOrigin, build: Config, learning: LearningSettings, t
     for name in PAPER_OPTIONS:
         yield f"{name} in the build", _as_text(getattr(learning, name)), _as_text(getattr(theirs.learning, name))
     if theirs.learning.libraries_only and "rules" not in build.without and not is_run(build.library_folder):
-        yield "rules in the build", "not from a run of `planbook build`", "those of an earlier build"
+        yield "rules in the build", "not from a run of `planbook build`", "from an earlier build"
     if build.selection.ids or build.selection.types:
         yield "built on", ", ".join(build.selection.types or build.selection.ids), "all types"
 
 
-def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> Values:
+def _models(name: str, ours: tuple[str, ...], mixes: Sequence[tuple[str, ...]]) -> ComparedValues:
     """Compare our models with the paper's. ``mixes`` has the models of each of the paper's runs."""
     if not any({*ours} == {*mix} for mix in mixes):
         yield name, ", ".join(ours), " or ".join(dict.fromkeys(" and ".join(mix) for mix in mixes))
 
 
-def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Values:
+def _options(suffix: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> ComparedValues:
     for name, value in theirs.items():
         if name in ours:
             yield f"{name}{suffix}", _as_text(ours[name]), _as_text(value)

@@ -1,10 +1,10 @@
 """Writes the page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
-The page's only script draws everything from JSON data in the page. The template in ``viewer/`` embeds these data. If
-there is no JavaScript, it shows the sections about each run, without charts.
+The page's only script draws everything from JSON data, which the template in ``viewer/`` embeds. Without JavaScript,
+the page shows only the sections about each run, without charts.
 
 - ``sections`` makes the sections about each run, such as its results. A section is a list of nodes.
-- ``elements`` says what a node is, and makes nodes such as tables. ``charts`` makes the data of charts.
+- ``elements`` defines nodes, and makes nodes such as tables. ``charts`` makes the data of charts.
 - ``learned`` makes the nodes about what `planbook build` has learned.
 - ``episodes`` makes a row for each episode, and a compressed document with everything that happened in the episode.
 """
@@ -32,7 +32,7 @@ from planbook.results import RunResults, read_run
 from planbook.runs import Run, without_folders
 from planbook.spending import load_pricing
 
-FILE = "report.html"
+DEFAULT_NAME = "report.html"
 
 
 class ReportResult(BaseModel):
@@ -52,14 +52,14 @@ def report_runs(folders: Sequence[Path], out: Path | None, prices: Path | None =
     invalid.
     """
     price = load_pricing(prices) if prices else None
-    target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
+    target = out or (folders[0] / DEFAULT_NAME if len(folders) == 1 else Path(DEFAULT_NAME))
     with ExitStack() as stack:
         runs = [stack.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]
         for run in runs:
             if run.is_running:
                 note = f"Note: {run.folder} is still being played; the report shows its present state."
                 ERRORS.print(note, style="yellow", soft_wrap=True)
-        results = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
+        results = [read_run(run, name, price) for run, name in zip(runs, _distinct_names(folders), strict=True)]
         try:
             write_page(results, target)
         except OSError as error:
@@ -72,8 +72,8 @@ def report_runs(folders: Sequence[Path], out: Path | None, prices: Path | None =
     return errors.OK, reported
 
 
-def _names(folders: Sequence[Path]) -> list[str]:
-    """Return the names of the folders, or their paths if several folders have the same name."""
+def _distinct_names(folders: Sequence[Path]) -> list[str]:
+    """Return the names of the folders, or their paths if two folders have the same name."""
     names = [folder.resolve().name for folder in folders]
     return names if len({*names}) == len(names) else [str(folder) for folder in folders]
 
@@ -81,24 +81,25 @@ def _names(folders: Sequence[Path]) -> list[str]:
 VIEWER = Path(__file__).parent / "viewer"
 SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "runs.js", "live.js")
 """The files that make up the page's only script, in this order."""
-BUFFERED = 500
-"""The template engine joins this many pieces of the page before it yields them as one text."""
-View = dict[str, Any]
+PIECES_PER_BUFFER = 500
+"""Number of pieces of the page that the template engine joins before it yields them as one text."""
+RunData = dict[str, Any]
+"""The page's data about one run."""
 
 
 def write_page(runs: Sequence[RunResults], out: Path) -> None:
     """Write the page atomically."""
     packer = DocumentPacker()
-    views = [_packed_view(number, run, packer) for number, run in enumerate(runs)]
+    all_run_data = [_packed_run_data(number, run, packer) for number, run in enumerate(runs)]
     compared = escape_json(list(comparison(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with open_atomic(out) as file:
-        for piece in page_pieces(views, title, compared, packer.chunks()):
+        for piece in page_pieces(all_run_data, title, compared, packer.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))
 
 
 def page_pieces(
-    views: Sequence[View],
+    all_run_data: Sequence[RunData],
     title: str,
     compared: Sequence[Node] = (),
     chunks: Iterable[Any] = (),
@@ -109,36 +110,36 @@ def page_pieces(
     ``compared`` holds the nodes that compare several runs. ``chunks`` are the compressed documents of episodes.
     ``live`` is the state of the run if `planbook watch` shows it, or else None.
     """
-    data = {"runs": list(views), "comparison": list(compared), "live": live}
+    data = {"runs": list(all_run_data), "comparison": list(compared), "live": live}
     stream = _template().stream(
-        runs=views, title=escape_json(title), chunks=chunks, data=Markup(as_script(data)),
+        runs=all_run_data, title=escape_json(title), chunks=chunks, data=Markup(json_for_script(data)),
         style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),
         script=Markup(script()), script_hash=script_hash(), live=live is not None,
     )  # fmt: skip
-    stream.enable_buffering(BUFFERED)
+    stream.enable_buffering(PIECES_PER_BUFFER)
     return iter(stream)
 
 
-def view(number: int, run: RunResults, *, live: bool = False) -> View:
+def run_data(number: int, run: RunResults, *, live: bool = False) -> RunData:
     """Return the page's data about run ``number``, without the documents of its episodes."""
     anchor = f"run-{number}"
     config = without_folders(run.run.config)
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
-    facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
+    facts: RunData = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
     return {**escape_json({**facts, "sections": sections(run, anchor, live=live)}), "outside": None}
 
 
-def _packed_view(number: int, run: RunResults, packer: DocumentPacker) -> View:
-    packed = view(number, run)
-    for line in packed["rows"]:
-        episode = run.episodes[line["n"]]
-        line["document"] = packer.add(episode_document(run, episode)) if episode.events else None
+def _packed_run_data(number: int, run: RunResults, packer: DocumentPacker) -> RunData:
+    data = run_data(number, run)
+    for episode_row in data["rows"]:
+        episode = run.episodes[episode_row["n"]]
+        episode_row["document"] = packer.add(episode_document(run, episode)) if episode.events else None
     if outside := outside_document(run):
-        packed["outside"] = packer.add(outside)
-    return packed
+        data["outside"] = packer.add(outside)
+    return data
 
 
-def as_script(value: Any) -> str:
+def json_for_script(value: Any) -> str:
     """Return a value as JSON that is safe inside a ``<script>`` element."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 

@@ -12,7 +12,7 @@ from typing import Any
 from planbook.config import effective_options
 from planbook.console import ALL
 from planbook.options import flatten_settings
-from planbook.results import KNOWN, RunResults
+from planbook.results import COUNTED_KNOWLEDGE, RunResults
 from planbook.runs import without_folders
 from planbook.wording import counted
 
@@ -20,7 +20,7 @@ Chart = dict[str, Any]
 Point = tuple[float, float]
 MIN_EPISODES = 3
 """A line is drawn only if there are at least this many episodes."""
-EPISODES = "episodes, in the order in which they ended"
+EPISODES_AXIS = "episodes, in the order in which they ended"
 SETTING_AXES = {
     "after": ("building tasks", "building tasks"),
     "planner_options.d_max": ("d_max", "d_max, the maximum depth of decomposition"),
@@ -32,12 +32,12 @@ in figure 4 of the ADaPT paper and table 4 of the DEPS paper."""
 
 def charts(runs: Sequence[RunResults]) -> list[Chart]:
     """Return the charts of one run, or of several runs together."""
-    knowledge = _knowledge(runs[0]) if len(runs) == 1 else ()
-    return [*_solved_curves(runs), *_curves_over_settings(runs), *knowledge]
+    knowledge_curves = _knowledge_curves(runs[0]) if len(runs) == 1 else ()
+    return [*_solved_curves(runs), *_curves_over_settings(runs), *knowledge_curves]
 
 
-def _lines(title: str, axis: str, series: Sequence[Chart], form: str = "percent") -> Chart:
-    return {"title": title, "form": form, "over": axis, "series": series}
+def _line_chart(title: str, axis: str, series: Sequence[Chart], format: str = "percent") -> Chart:
+    return {"title": title, "format": format, "axis": axis, "series": series}
 
 
 def _solved_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
@@ -48,7 +48,7 @@ def _solved_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
     lines = ({"name": run.name, "points": list(_solved_so_far(run))} for run in runs)
     series = [line for line in lines if len(line["points"]) >= MIN_EPISODES]
     if any(share != line["points"][0][1] for line in series for _, share in line["points"]):
-        yield _lines("Share of episodes solved so far", EPISODES, series)
+        yield _line_chart("Share of episodes solved so far", EPISODES_AXIS, series)
 
 
 def _solved_so_far(run: RunResults) -> Iterator[Point]:
@@ -68,7 +68,7 @@ def _curves_over_settings(runs: Sequence[RunResults]) -> Iterator[Chart]:
                 groups[tuple(values.items())][int(number)] = run
         series = [_curve(group, setting) for group in groups.values() if len(group) > 1]
         if series:
-            yield _lines(f"Success by {name}", axis, series)
+            yield _line_chart(f"Success by {name}", axis, series)
 
 
 def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
@@ -76,10 +76,10 @@ def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
     points = [(number, summary.solved / summary.tasks) for number, summary in summaries.items()]
     bounds = [summary.intervals[ALL] for summary in summaries.values()]
     config = without_folders(next(iter(runs.values())).run.config)
-    library = Path(config.library).name if setting == "after" else config.env
+    library_or_env = Path(config.library).name if setting == "after" else config.env
     options = (f"{name} {value}" for name, value in config.planner_options.items() if not setting.endswith(name))
     left_out = (f"without {name}" for name in config.without)
-    names = (library, config.title, *config.models.values(), *options, *left_out, config.selection.split)
+    names = (library_or_env, config.title, *config.models.values(), *options, *left_out, config.selection.split)
     return {"name": ", ".join(filter(None, names)), "points": points, "bounds": bounds}
 
 
@@ -90,14 +90,14 @@ def with_options(run: RunResults) -> dict[str, Any]:
     return {**config.model_dump(mode="json"), "planner_options": options}
 
 
-def _knowledge(run: RunResults) -> Iterator[Chart]:
-    """Yield a line chart of the number of rules, skills and so on that `planbook build` had after each episode."""
-    if not run.steps:
+def _knowledge_curves(run: RunResults) -> Iterator[Chart]:
+    """Yield a line chart of the number of rules, skills and so on after each episode of `planbook build`."""
+    if not run.building_states:
         return
     series = [
-        {"name": name, "points": [(step.tasks, getattr(step, name)) for step in run.steps]}
-        for name in KNOWN
-        if any(getattr(step, name) for step in run.steps)
+        {"name": name, "points": [(state.tasks, getattr(state, name)) for state in run.building_states]}
+        for name in COUNTED_KNOWLEDGE
+        if any(getattr(state, name) for state in run.building_states)
     ]
-    chart = _lines("Knowledge after each episode", EPISODES, series, "count")
-    yield {**chart, "last": counted(run.steps[-1].rules, "rule"), "steps": True}
+    chart = _line_chart("Knowledge after each episode", EPISODES_AXIS, series, "count")
+    yield {**chart, "last": counted(run.building_states[-1].rules, "rule"), "steps": True}

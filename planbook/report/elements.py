@@ -19,7 +19,7 @@ MAX_LINKS = 24
 CODE = re.compile("`([^`]+)`")
 """Matches code in a sentence, such as the name of a command."""
 SENTENCE = re.compile("[a-z]{3}.* .* ")
-"""Matches the text of a table's cell that holds words rather than a figure."""
+"""Matches a table cell that holds words rather than a figure."""
 
 
 def links(pairs: Sequence[tuple[str, str]], limit: int = MAX_LINKS) -> list[Node]:
@@ -38,7 +38,7 @@ def details(css_class: str, summary: Node, *nodes: Node) -> Node:
     return [f"details.{css_class}", ["summary", summary], *nodes]
 
 
-def pairs(rows: Iterable[tuple[str, str]]) -> Node:
+def definitions(rows: Iterable[tuple[str, str]]) -> Node:
     """Return a list of names with their values."""
     return ["dl.settings", *(cell for name, value in rows for cell in (["dt", name], ["dd", value]))]
 

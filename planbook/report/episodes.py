@@ -1,7 +1,6 @@
 """Makes the data about the episodes on a page: a row for each episode, and a document with everything that happened.
 
-The documents are JSON. They are compressed in chunks. A long text is stored only once, even if many documents contain
-it.
+The documents are JSON, compressed in chunks. A long text is stored only once, even if many documents contain it.
 """
 
 import base64
@@ -22,21 +21,21 @@ from planbook.planner import (
     without_block_marks,
 )
 from planbook.results import RunResults
-from planbook.results.rows import Result
+from planbook.results.rows import EpisodeResult
 from planbook.store import Event
 from planbook.wording import cause_text, counted, escape_control, outcome_text, score_text
 
-CHUNK = 200_000
-"""A chunk is full when its JSON has this many characters: enough to compress well, and still quick to decompress."""
-TEXT = "\x01"
+CHUNK_CHARS = 200_000
+"""Length of the JSON in a full chunk, in characters: enough to compress well, and still quick to decompress."""
+TEXT_REFERENCE = "\x01"
 """Key of a reference to a long text. It is a control character, which ``escape_json`` escapes in all other keys."""
-LONG_TEXT = 400
+LONG_TEXT_CHARS = 400
 """A text with at least this many characters is stored separately, and replaced by a reference."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some consecutive values of ``Items``, compressed together. ``first`` is the number of the first value."""
+    """Consecutive values of ``ChunkedValues``, compressed together. ``first`` is the number of the first value."""
 
     first: int
     data: str
@@ -56,41 +55,41 @@ def escape_json(value: Any) -> Any:
     return [escape_json(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-class Items:
-    """JSON values that are stored in compressed chunks. Each value has a number, by which a page finds it."""
+class ChunkedValues:
+    """JSON values in compressed chunks. Each value has a number, by which a page finds it."""
 
     def __init__(self) -> None:
         self._chunks: list[Chunk] = []
-        self._open: list[str] = []
+        self._pending: list[str] = []
         self._first = self._size = 0
-        """The number of the first value that is not in a chunk yet, and the number of characters of all such values."""
+        """The number of the first value that is not in a chunk yet, and the total length of all such values."""
 
     def add(self, value: Any) -> int:
         """Add a value, and return its number."""
-        number = self._first + len(self._open)
-        self._open.append(json.dumps(value, separators=(",", ":")))
-        self._size += len(self._open[-1])
-        if self._size >= CHUNK:
-            self._close()
+        number = self._first + len(self._pending)
+        self._pending.append(json.dumps(value, separators=(",", ":")))
+        self._size += len(self._pending[-1])
+        if self._size >= CHUNK_CHARS:
+            self._compress_pending()
         return number
 
     def chunks(self) -> Sequence[Chunk]:
         """Return all chunks. The last one need not be full."""
-        if self._open:
-            self._close()
+        if self._pending:
+            self._compress_pending()
         return self._chunks
 
-    def _close(self) -> None:
-        self._chunks.append(Chunk(self._first, pack(f"[{','.join(self._open)}]")))
-        self._first += len(self._open)
-        self._open, self._size = [], 0
+    def _compress_pending(self) -> None:
+        self._chunks.append(Chunk(self._first, pack(f"[{','.join(self._pending)}]")))
+        self._first += len(self._pending)
+        self._pending, self._size = [], 0
 
 
 class DocumentPacker:
     """Compresses the documents of a page, and stores their long texts separately, each only once."""
 
     def __init__(self) -> None:
-        self._documents, self._texts = Items(), Items()
+        self._documents, self._texts = ChunkedValues(), ChunkedValues()
         self._numbers: dict[bytes, int] = {}
 
     def add(self, document: Any) -> int:
@@ -103,24 +102,24 @@ class DocumentPacker:
         yield from (("texts", chunk) for chunk in self._texts.chunks())
 
     def _without_long_texts(self, value: Any) -> Any:
-        """Return a JSON value in which a reference replaces each long text. A reference is a dict {TEXT: number}."""
-        if isinstance(value, str) and len(value) >= LONG_TEXT:
+        """Return a JSON value in which each long text is replaced by a reference: {TEXT_REFERENCE: number}."""
+        if isinstance(value, str) and len(value) >= LONG_TEXT_CHARS:
             digest = blake2b(value.encode("utf-8", "surrogatepass"), digest_size=16).digest()
             if digest not in self._numbers:
                 self._numbers[digest] = self._texts.add(value)
-            return {TEXT: self._numbers[digest]}
+            return {TEXT_REFERENCE: self._numbers[digest]}
         if isinstance(value, dict):
             return {name: self._without_long_texts(content) for name, content in value.items()}
         return [self._without_long_texts(item) for item in value] if isinstance(value, list) else value
 
 
 CALLS_WITH_PROMPTS = 600
-"""The page contains the prompts of this many calls at each end of an episode. All others are only in the run's store.
-"""
+"""Number of calls, at the start and at the end of an episode, whose prompts the page contains. All others are only in
+the run's store."""
 Json = dict[str, Any]
 
 
-def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) -> Json:
+def row(run: RunResults, episode: EpisodeResult, anchor: str, *, live: bool = False) -> Json:
     """Return the row of an episode. If the run is ``live``, an episode that has not begun is shown as waiting."""
     ending, cost = episode.ending, episode.cost
     is_waiting = live and episode.index not in run.order
@@ -133,7 +132,7 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
         "id": f"{anchor}-{episode.index}",
         "n": episode.index,
         "outcome": ending.outcome.value,
-        "shown": "begun" if episode.is_open else "waiting" if is_waiting else outcome_text(ending),
+        "status": "begun" if episode.is_open else "waiting" if is_waiting else outcome_text(ending),
         "type": episode.entry.task.type,
         "cause": ending.cause,
         "task": episode.entry.task.id,
@@ -152,16 +151,16 @@ def document(events: Iterable[Event], task: Json) -> Json:
     parts: list[Json] = []
     for play, play_events in group_by_play(events):
         if play is None:
-            parts += map(_record, in_reading_order(play_events))
+            parts += map(_outside_event, in_reading_order(play_events))
         else:
-            parts.append({"play": play, **_trajectory(read_trajectory(play, play_events))})
+            parts.append({"play": play, **_page_trajectory(read_trajectory(play, play_events))})
     return {"task": task, "parts": parts}
 
 
 def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Event]]]:
     """Yield pairs of a play's scope and its events, in the order in which the plays begin.
 
-    Each sequence of events that belong to no play is yielded as a pair of None and these events.
+    A sequence of events that belong to no play is yielded as a pair of None and these events.
     """
     paths = [(event, event.scope.partition("/round/")[0]) for event in events]
     plays = {path for event, path in paths if path != event.scope and event.kind == "task"}
@@ -171,14 +170,14 @@ def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Ev
         belongs_to_play = path in plays and (path != event.scope or event.kind in ("recall", "outcome"))
         play = path if belongs_to_play else None
         if play not in current:
-            current.pop(None, None)  # what happens outside from now on comes after this play
+            current.pop(None, None)  # later events that belong to no play come after this play
             current[play] = []
             groups.append((play, current[play]))
         current[play].append(event)
     yield from groups
 
 
-def _record(event: Event) -> Json:
+def _outside_event(event: Event) -> Json:
     """Return an event that belongs to no play as JSON: a model call as in a trajectory, or else the event's body."""
     body: Any = event.body
     if event.kind == "ask":
@@ -187,11 +186,11 @@ def _record(event: Event) -> Json:
     return {"scope": event.scope, "kind": event.kind, "n": event.n, "body": body}
 
 
-def _trajectory(trajectory: Trajectory) -> Json:
-    """Return a trajectory as JSON, changed for the page.
+def _page_trajectory(trajectory: Trajectory) -> Json:
+    """Return a trajectory as JSON, with changes for the page.
 
-    Each step also gets its action in the form of plan code. A cell (a piece of plan code that is run as a unit) is
-    added if only its steps were recorded, not its end. Prompts in the middle of a long episode are left out.
+    Each step also gets its action as plan code. A cell (a piece of plan code that runs as a unit) is added if its
+    steps, but not its end, were recorded. Prompts in the middle of a long episode are left out.
     """
     result: Json = trajectory.model_dump(mode="json", exclude_defaults=True, exclude={"task", "run"})
     recall = result.get("recall", {})
@@ -222,7 +221,7 @@ def _last_code(calls: Sequence[Call], order: int) -> str:
         return ""
 
 
-def episode_document(run: RunResults, episode: Result) -> Json:
+def episode_document(run: RunResults, episode: EpisodeResult) -> Json:
     """Return the document of one episode."""
     task = episode.entry.task
     facts = {"task": task.id, "type": task.type, "split": task.split, "seed": task.seed, "goal": episode.task.goal}
@@ -230,9 +229,9 @@ def episode_document(run: RunResults, episode: Result) -> Json:
 
 
 def outside_document(run: RunResults) -> Json | None:
-    """Return the document of the events outside of all episodes, or None if there are none.
+    """Return the document of the events outside the episodes, or None if there are none.
 
-    It lacks what was learned, which the page shows elsewhere.
+    Learning events are left out, because the page shows what was learned elsewhere.
     """
     events = [event for event in run.outside_events if event.kind != "learnt"]
     return escape_json(document(events, {})) if events else None

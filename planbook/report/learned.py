@@ -1,4 +1,4 @@
-"""Makes the nodes of a page about what `planbook build` has learned: the manual, each rule with its evidence, etc."""
+"""Makes the nodes of a page about what `planbook build` has learned, such as the manual and the rules."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -16,8 +16,8 @@ from planbook.wording import counted
 
 KINDS = ("rule", "procedure", "skill", "reflection")
 """The kinds of knowledge that `planbook build` learns. ``Knowledge`` has an attribute for each, such as ``rules``."""
-INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
-"""Kinds of Markdown that are not rendered, but shown as plain text, since a model wrote them."""
+DISABLED_MARKDOWN = ("link", "autolink", "image", "html_inline", "html_block", "reference")
+"""Kinds of Markdown that are shown as plain text, because a model wrote the Markdown."""
 HEADING_SHIFT, LOWEST_HEADING = 3, 6
 """Headings in a manual are lowered by ``HEADING_SHIFT`` levels, to at most ``LOWEST_HEADING``, so that they rank below
 the headings of the page."""
@@ -31,22 +31,24 @@ def count_learned(state: KnowledgeState) -> tuple[str, str]:
 
 
 def learned(run: RunResults, state: KnowledgeState | None) -> Iterator[Node]:
-    """Yield nodes about everything that was learned."""
+    """Yield nodes about everything that a run has learned, or nothing if ``state`` is None."""
     if state is None:
         return
-    known, initial = with_manual(run.run, state), find_learned_state(run.run, after=0)
-    if known.manual:
-        yield details("noted", "manual", ["div.prose", *prose(known.manual)])
-    if known.found:
-        yield ["p", versions_line(known.found, initial.knowledge.found if initial else ())]
-    if known.rules:
+    knowledge, initial = with_manual(run.run, state), find_learned_state(run.run, after=0)
+    if knowledge.manual:
+        yield details("noted", "manual", ["div.prose", *prose(knowledge.manual)])
+    if knowledge.found:
+        yield ["p", versions_line(knowledge.found, initial.knowledge.found if initial else ())]
+    if knowledge.rules:
         evidence = count_evidence(state.citations)
-        rules = (_rule(rule, evidence.get(rule.id, NO_EVIDENCE)) for rule in known.rules)
-        yield details("noted open", f"{counted(len(known.rules), 'rule')} in force", *rules)
+        rules = (_rule(rule, evidence.get(rule.id, NO_EVIDENCE)) for rule in knowledge.rules)
+        yield details("noted open", f"{counted(len(knowledge.rules), 'rule')} in force", *rules)
     by_type: Mapping[str, list[tuple[str, str, Node]]] = {
-        "procedures": [(type, "", ["plan", item.code]) for type, item in sorted(known.procedures.items())],
-        "skills": [(type, item.task.goal, ["plan", item.code]) for type, item in sorted(known.skills.items())],
-        "reflections": [(type, item.task.goal, ["pre", item.text]) for type, item in sorted(known.reflections.items())],
+        "procedures": [(type, "", ["plan", item.code]) for type, item in sorted(knowledge.procedures.items())],
+        "skills": [(type, item.task.goal, ["plan", item.code]) for type, item in sorted(knowledge.skills.items())],
+        "reflections": [
+            (type, item.task.goal, ["pre", item.text]) for type, item in sorted(knowledge.reflections.items())
+        ],
     }
     for name, items in by_type.items():
         if items:
@@ -93,4 +95,4 @@ def _parts(node: SyntaxTreeNode) -> list[Any]:
 
 @cache
 def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(list(INERT))
+    return MarkdownIt("commonmark", {"html": False}).enable("table").disable(list(DISABLED_MARKDOWN))

@@ -1,8 +1,8 @@
-"""What learning costs, and whether it pays off.
+"""The cost of learning, and the number of solved tasks after which it pays off.
 
-``BuildingState`` is what `planbook build` has learned, and spent, after a task. ``LearningPayoff`` is the cost
-per solved task in a run that uses what was learned, without and with the cost of learning. It can be compared with a
-run that uses no learned knowledge.
+``BuildingState`` counts what `planbook build` has learned and spent after a task. ``LearningPayoff`` is the cost per
+solved task in a run that uses learned knowledge, without and with the cost of learning. It can be compared with a run
+that uses no learned knowledge.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from planbook.wording import NO_FIGURE, counted
 
 
 class BuildingState(BaseModel):
-    """What a run of `planbook build` has learned after a number of tasks, and what it has spent by then.
+    """Counts of what a run of `planbook build` has learned and spent after a number of tasks.
 
-    This excludes the cost of writing the manual, and of episodes that were copied from other runs.
+    The costs of writing the manual and of episodes that were copied from other runs are excluded.
     ``actions`` includes the actions that were taken to verify procedures. ``procedures`` counts the task types with a
     procedure.
     """
@@ -35,26 +35,23 @@ class BuildingState(BaseModel):
 
 
 def state_after(states: Sequence[BuildingState], tasks: int) -> BuildingState:
-    """Return the state of a run of `planbook build` after its first ``tasks`` tasks. ``states`` has all its states."""
+    """Return the state of a run of `planbook build` after its first ``tasks`` tasks, given all its states."""
     return next((state for state in reversed(states) if state.tasks <= tasks), BuildingState(tasks=0))
 
 
 def cost_line(states: Sequence[BuildingState], task_types: int) -> str:
     """Return a line with the cost until the last task type got a procedure, or "" if no type has one.
 
-    ``states`` has the state of a run of `planbook build` after each task, and ``task_types`` is its number of types.
+    ``states`` holds the state of a run of `planbook build` after each task, and ``task_types`` is its number of types.
     """
-    found = max((state.procedures for state in states), default=0)
-    if not found:
+    procedures = max((state.procedures for state in states), default=0)
+    if not procedures:
         return ""
-    last = next(state for state in states if state.procedures == found)
+    last = next(state for state in states if state.procedures == procedures)
     return (
-        f"Procedures for {found} of {counted(task_types, 'task type')} after {counted(last.tasks, 'task')}: "
+        f"Procedures for {procedures} of {counted(task_types, 'task type')} after {counted(last.tasks, 'task')}: "
         f"{counted(last.calls, 'call')}, {last.tokens:,} tokens and {counted(last.actions, 'action')} until then."
     )
-
-
-# The cost of a solved task, with and without learning
 
 
 class LearningPayoff(BaseModel):
@@ -122,24 +119,24 @@ def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
         yield f"No task was solved for the cost of {learning}."
         return
     calls, tokens, calls_with, tokens_with = payoff.per_solved.values()
-    played = f"Playing took {calls:,.1f} calls and {tokens:,.0f} tokens per solved task"
-    yield f"{played}; with {learning} included, {calls_with:,.1f} calls and {tokens_with:,.0f} tokens."
+    playing = f"Playing took {calls:,.1f} calls and {tokens:,.0f} tokens per solved task"
+    yield f"{playing}; with {learning} included, {calls_with:,.1f} calls and {tokens_with:,.0f} tokens."
 
 
 def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -> Iterator[Grid | str]:
     """Yield a table with the cost per solved task in each run, without and with the cost of learning.
 
-    Then yield a sentence for each run that is compared with one that learned nothing. ``rows`` maps the names under
-    which the runs are shown to their payoffs. If nothing was spent on learning for any of the runs, yield nothing.
+    Then yield a sentence for each run that is compared with a run that learned nothing. ``rows`` maps the displayed
+    names of the runs to their payoffs. If no run spent anything on learning, yield nothing.
     """
-    learned = {row: payoff for row, payoff in rows.items() if payoff and payoff.has_learned}
-    if not learned:
+    with_learning = {row: payoff for row, payoff in rows.items() if payoff and payoff.has_learned}
+    if not with_learning:
         return
-    played = ("calls / solved", "with learning", "tokens / solved", "with learning")
+    per_solved_columns = ("calls / solved", "with learning", "tokens / solved", "with learning")
     title = "For each solved task, without and with the cost of learning"
     cells = [(row, *_payoff_cells(payoff)) for row, payoff in rows.items()]
-    yield Grid(title, name, ("learning: calls", "tokens", *played), cells)
-    yield from (_break_even(row, payoff) for row, payoff in learned.items() if payoff.beside)
+    yield Grid(title, name, ("learning: calls", "tokens", *per_solved_columns), cells)
+    yield from (_break_even_line(row, payoff) for row, payoff in with_learning.items() if payoff.beside)
 
 
 def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:
@@ -152,7 +149,7 @@ def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:
         yield NO_FIGURE if figure is None else f"{figure:,.{1 if name.startswith('calls') else 0}f}"
 
 
-def _break_even(name: str, payoff: LearningPayoff) -> str:
+def _break_even_line(name: str, payoff: LearningPayoff) -> str:
     if payoff.break_even is None:
         return f"{name}: learning does not pay off: a solved task takes as many tokens as in {payoff.beside}, or more."
     reached = "this is reached" if payoff.solved >= payoff.break_even else f"{payoff.solved:,} are solved so far"

@@ -1,9 +1,8 @@
-"""What episodes show besides success: measures of their environments, milestones, and matches of goals with task types.
+"""Results of episodes besides success: measures, milestones, and matches of goals with task types.
 
 - A measure is a figure of an episode, computed by the environment, such as a game's reward (``Environment.measures``).
 - A milestone is a step towards a goal (``Environment.milestones``).
-- A match assigns a found type to the goal of a task. Found types are task types that planbook found by itself while it
-  learned.
+- A match assigns a found type to the goal of a task. Found types are task types that planbook finds while it learns.
 """
 
 from collections import Counter
@@ -17,7 +16,7 @@ from planbook.config import Config
 from planbook.console import ALL
 from planbook.envs import EnvsError, known_environment
 from planbook.planner import Grid, Match
-from planbook.results.rows import Result, by_task
+from planbook.results.rows import EpisodeResult, by_task
 from planbook.results.statistics import wilson_over
 from planbook.rules import FoundType
 from planbook.wording import counted, format_number, interval
@@ -41,23 +40,24 @@ MilestoneCounts = Mapping[str, Mapping[str, tuple[int, int]]]
 """Maps each task type to a dict from milestones to (number of episodes that reached it, number of episodes)."""
 
 
-def measures(rows: Sequence[Result]) -> dict[str, dict[str, Measure]]:
+def measures(rows: Sequence[EpisodeResult]) -> dict[str, dict[str, Measure]]:
     """Return a dict that maps each task type to its measures. Types without measures are left out.
 
     If several types have measures, the key ``all`` maps to the measures over all episodes.
     """
-    by_type = {kind: _means(row for row in rows if row.type == kind) for kind in sorted({row.type for row in rows})}
-    measured = {kind: figures for kind, figures in by_type.items() if figures}
-    return {**measured, ALL: _means(rows)} if len(measured) > 1 else measured
+    types = sorted({row.type for row in rows})
+    by_type = {task_type: _means(row for row in rows if row.type == task_type) for task_type in types}
+    not_empty = {task_type: figures for task_type, figures in by_type.items() if figures}
+    return {**not_empty, ALL: _means(rows)} if len(not_empty) > 1 else not_empty
 
 
-def overall(measured: MeasuresByType, name: str) -> Measure | None:
+def overall_measure(measures_by_type: MeasuresByType, name: str) -> Measure | None:
     """Return a measure over all task types, or None if the environment does not have this measure."""
-    figures = measured.get(ALL) or next(iter(measured.values()), {})
+    figures = measures_by_type.get(ALL) or next(iter(measures_by_type.values()), {})
     return figures.get(name)
 
 
-def _means(rows: Iterable[Result]) -> dict[str, Measure]:
+def _means(rows: Iterable[EpisodeResult]) -> dict[str, Measure]:
     values: dict[str, list[float]] = {}
     for row in rows:
         if row.outcome.played:
@@ -71,10 +71,9 @@ def _measure(values: Sequence[float]) -> Measure:
     return Measure(mean=round(fmean(values), 4), sd=sd, episodes=len(values))
 
 
-# Milestones
-
-
-def milestones(rows: Sequence[Result], all_milestones: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
+def milestones(
+    rows: Sequence[EpisodeResult], all_milestones: Sequence[str] = ()
+) -> dict[str, dict[str, tuple[int, int]]]:
     """Count the episodes that reached each milestone.
 
     Only task types that are open-ended (see ``is_open_ended``), or whose tasks all have the same goal, are counted.
@@ -83,23 +82,23 @@ def milestones(rows: Sequence[Result], all_milestones: Sequence[str] = ()) -> di
     every milestone that no episode reached.
     """
     by_type = {}
-    for kind in sorted({row.type for row in rows}):
-        rows_of_type = [row for row in rows if row.type == kind]
-        seeks_all = is_open_ended(kind, all_milestones)
+    for task_type in sorted({row.type for row in rows}):
+        rows_of_type = [row for row in rows if row.type == task_type]
+        seeks_all = is_open_ended(task_type, all_milestones)
         if seeks_all or len({row.entry.task.goal for row in rows_of_type}) == 1:
             counts = Counter(dict.fromkeys(all_milestones if seeks_all else (), 0))
             counts.update(name for row in rows_of_type for name in row.ending.milestones)
-            by_type[kind] = {name: (count, len(rows_of_type)) for name, count in counts.most_common()}
-    return {kind: reached for kind, reached in by_type.items() if reached}
+            by_type[task_type] = {name: (count, len(rows_of_type)) for name, count in counts.most_common()}
+    return {task_type: counts for task_type, counts in by_type.items() if counts}
 
 
-def is_open_ended(kind: str, all_milestones: Sequence[str]) -> bool:
+def is_open_ended(task_type: str, all_milestones: Sequence[str]) -> bool:
     """Return True if the goal of a task type is to reach as many milestones as possible."""
-    return bool(all_milestones) and kind not in all_milestones
+    return bool(all_milestones) and task_type not in all_milestones
 
 
 def known_milestones(config: Config) -> tuple[str, ...]:
-    """Return all milestones of a run's environment, or () if tasks have different ones or it is not installed."""
+    """Return the milestones that all tasks of a run's environment share, or () if it has none or is not installed."""
     try:
         return known_environment(config.env).all_milestones
     except EnvsError:
@@ -109,47 +108,47 @@ def known_milestones(config: Config) -> tuple[str, ...]:
 def unlock_score(shares: Iterable[float]) -> float:
     """Return the unlock score in percent (Hafner, 2022), given the share of episodes that reached each milestone.
 
-    The score is a geometric mean. So the same increase counts more for a rare milestone than for a frequent one.
+    The score is a geometric mean, so the same increase counts more for a rare milestone than for a frequent one.
     """
     return exp(fmean(log1p(100 * share) for share in shares)) - 1
 
 
-def total_unlock_score(reached: MilestoneCounts, all_milestones: Sequence[str]) -> float | None:
+def total_unlock_score(milestone_counts: MilestoneCounts, all_milestones: Sequence[str]) -> float | None:
     """Return the unlock score over all episodes with an open-ended goal, or None if there are no such episodes."""
-    open_ended = [counts for kind, counts in reached.items() if is_open_ended(kind, all_milestones)]
+    open_ended = [counts for task_type, counts in milestone_counts.items() if is_open_ended(task_type, all_milestones)]
     episodes = sum(next(total for _, total in counts.values()) for counts in open_ended)
     if not episodes:
         return None
     return round(unlock_score(sum(counts[name][0] for counts in open_ended) / episodes for name in all_milestones), 2)
 
 
-def measure_lines(measured: MeasuresByType) -> Iterable[str]:
-    """Yield a line with the measures of each task type and, if ``measured`` has them, of all types together."""
-    for kind, figures in measured.items():
+def measure_lines(measures_by_type: MeasuresByType) -> Iterable[str]:
+    """Yield a line with the measures of each task type and, if ``measures_by_type`` has them, of all types together."""
+    for task_type, figures in measures_by_type.items():
         values = ", ".join(f"{name} {figure}" for name, figure in figures.items())
         counts = sorted({figure.episodes for figure in figures.values()})
         over = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        yield f"Measured in {kind}: {values}; over {over} {'episode' if over == '1' else 'episodes'}."
+        yield f"Measured in {task_type}: {values}; over {over} {'episode' if over == '1' else 'episodes'}."
 
 
-def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[Grid | str]:
+def milestone_parts(milestone_counts: MilestoneCounts, score: float | None) -> Iterator[Grid | str]:
     """Yield a line with the milestones of each task type. If there is a score, open-ended types get a table instead."""
-    names = {name for counts in reached.values() for name in counts}
-    for kind, counts in reached.items():
-        if score is not None and kind not in names:
-            shares = [(name, f"{count:,} / {of:,}", f"{count / of:.1%}") for name, (count, of) in counts.items()]
-            yield Grid(f"Reached in {kind}", "milestone", ("episodes", "%"), shares)
+    names = {name for counts in milestone_counts.values() for name in counts}
+    for task_type, counts in milestone_counts.items():
+        if score is not None and task_type not in names:
+            shares = [
+                (name, f"{count:,} / {total:,}", f"{count / total:.1%}") for name, (count, total) in counts.items()
+            ]
+            yield Grid(f"Reached in {task_type}", "milestone", ("episodes", "%"), shares)
         else:
-            yield f"Reached in {kind}: {', '.join(f'{name} {count}/{of}' for name, (count, of) in counts.items())}."
+            reached = ", ".join(f"{name} {count}/{total}" for name, (count, total) in counts.items())
+            yield f"Reached in {task_type}: {reached}."
     if score is not None:
         yield f"Unlock score over all milestones: {score:.2f} %."
 
 
-# Matches of goals with found types
-
-
 class Share(BaseModel):
-    """A share: ``count`` of ``of`` tasks. Its 95 % confidence interval is from ``low`` to ``high``, in percent."""
+    """``count`` of ``of`` tasks. ``low`` and ``high`` bound the 95 % confidence interval of their share, in percent."""
 
     count: int
     of: int
@@ -162,8 +161,8 @@ class Share(BaseModel):
         return interval(self.low / 100, self.high / 100)
 
 
-Matched = Sequence[tuple[Result, Match]]
-"""Episodes, and how their goals were matched."""
+Matches = Sequence[tuple[EpisodeResult, Match]]
+"""Episodes, each with the match of its goal."""
 
 
 class MatchCounts(BaseModel):
@@ -182,7 +181,7 @@ class MatchCounts(BaseModel):
     """Maps the way in which goals were matched (pattern, words, model) to the number of matches."""
 
 
-def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
+def count_matches(rows: Sequence[EpisodeResult]) -> MatchCounts | None:
     """Count the matches and abstentions of the played episodes, or return None if there was no goal to match."""
     matches = [(row, match) for row in rows if row.outcome.played and (match := row.match) is not None]
     if not matches:
@@ -198,10 +197,10 @@ def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
     )
 
 
-def _share(part: Matched, whole: Matched) -> Share:
+def _share(part: Matches, whole: Matches) -> Share:
     """Return the share of ``part`` in ``whole``. Its interval does not treat repeats of a task as independent."""
-    counted = {row.index for row, _ in part}
-    return share([row.index in counted for row in repeats] for repeats in by_task(row for row, _ in whole))
+    indexes = {row.index for row, _ in part}
+    return share([row.index in indexes for row in repeats] for repeats in by_task(row for row, _ in whole))
 
 
 def share(cases: Iterable[Sequence[bool]]) -> Share:
@@ -221,12 +220,17 @@ def matches_table(counts: MatchCounts) -> Grid:
 
 
 def versions_line(found: Sequence[FoundType], library: Sequence[FoundType]) -> str:
-    """Return a line with the number of procedures that a run published for its found types, and the number of repairs.
+    """Return a line that counts the procedures that a run published for its found types, and the repairs among them.
 
-    ``found`` are the run's types. Procedures in ``library``, with which the run began, are not counted.
+    Procedures in ``library``, the found types with which the run began, are not counted.
     """
-    before = {kind.name: (kind.version, kind.repairs) for kind in library}
-    counts = [(kind.version, kind.repairs, *before.get(kind.name, (0, 0))) for kind in found]
-    repairs = share([n < now - then for n in range(last - first)] for last, now, first, then in counts)
-    versions = f"{counted(len(found), 'found type')}; {counted(repairs.of, 'version')} of procedures published"
-    return f"{versions}, {repairs.count} of them repairs (95 % interval {repairs.interval})."
+    before = {found_type.name: found_type for found_type in library}
+    cases = []
+    for found_type in found:
+        old = before.get(found_type.name)
+        versions = found_type.version - (old.version if old else 0)
+        repairs = found_type.repairs - (old.repairs if old else 0)
+        cases.append([number < repairs for number in range(versions)])
+    repaired = share(cases)
+    published = f"{counted(len(found), 'found type')}; {counted(repaired.of, 'version')} of procedures published"
+    return f"{published}, {repaired.count} of them repairs (95 % interval {repaired.interval})."

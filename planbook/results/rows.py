@@ -28,11 +28,11 @@ from planbook.wording import TYPE_SOLVED
 NOTHING = Spending()
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
 OWN_SCOPE = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
-"""Matches the scopes in which the task and the ending of an episode are recorded, but no scopes of trials inside it.
+"""Matches the scopes in which the task and the ending of an episode are recorded, but not scopes of trials inside it.
 
-A scope is the path of a part of a run, under which events are stored."""
+A scope is a path under which a part of a run stores its events."""
 INNER_SCOPE = re.compile(rf"task/\d+(?:{RESTART}(\d+))?/round/.+")
-"""Matches a scope inside an attempt at an episode. The match group is the number of restarts before that attempt."""
+"""Matches a scope inside an attempt at an episode. Its group is the number of restarts before the attempt."""
 METHOD_EVENTS: frozenset[EventKind] = frozenset({"span", "act", "rewind", *OLD_SPAN_KINDS})
 """Kinds of events from which claims and the statistics of planning methods are read."""
 TIMED_EVENTS: frozenset[EventKind] = frozenset({"task", "ask", "act", "cell", "outcome"})
@@ -44,7 +44,7 @@ ANSWERED = "an answer was delivered"
 
 
 class TaskClaim(BaseModel):
-    """The last claim in an episode that the whole task is solved, or that it is not, and the environment's verdict.
+    """The last claim in an episode about whether the whole task is solved, and the environment's verdict.
 
     ``by`` is the author of the claim, and ``solved`` the verdict. Only recorded claims count. Some methods record no
     claim about the whole task: stored procedures, given code, random actions, AutoManual (it replans until its limit),
@@ -61,7 +61,7 @@ class TaskClaim(BaseModel):
     played: bool = True
 
     def __str__(self) -> str:
-        """Name the episode and what was claimed."""
+        """Name the episode and the claim."""
         return f"{episode_name(self.task, self.repeat)} (claimed {self.claim})"
 
     @property
@@ -71,16 +71,16 @@ class TaskClaim(BaseModel):
 
 
 @dataclass
-class Result:
-    """One episode of a run."""
+class EpisodeResult:
+    """The row of an episode in the table of results."""
 
     entry: Entry
     answer_action: str = ""
     """The name of the action that delivers an answer. If it is "", because the run has not recorded it, the installed
     environment gives the name."""
-    copied: bool = False
+    is_copied: bool = False
     """True if another run played the episode and paid for it."""
-    bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    bulky_fields: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Maps names of spans to fields that are dropped because they are large. A span is a part of an episode, with data
     that the planning method has recorded."""
     environment_task: Task | None = None
@@ -89,7 +89,7 @@ class Result:
     spent: Spending = NOTHING
     """The calls, tokens, money and actions of the episode, even if another run paid for them."""
     seconds: float = 0.0
-    """The time from the first event to the last, without the breaks between invocations."""
+    """The time from the first event to the last, without the time between invocations."""
     events: int = 0
     """The number of events read so far."""
     _restarts: int = -1
@@ -99,29 +99,33 @@ class Result:
     """The last action with its observation, as recorded."""
     _claim: Claim | None = None
     """The method's claim about the whole task, if no action followed it."""
-    _last: tuple[int, float] = (-1, 0.0)
+    _last_timed: tuple[int, float] = (-1, 0.0)
     """The invocation and the time of the last timed event."""
 
     def take(self, event: Event, cost: Spending | None, invocation: int) -> bool:
-        """Read the next event of the episode, and return whether it is the episode's ending."""
+        """Read the next event of the episode. Return True if it is the episode's ending."""
         self.events += 1
         if cost:
             self.spent += cost
         if event.kind in TIMED_EVENTS:
-            number, at = self._last
+            number, at = self._last_timed
             self.seconds += max(0.0, event.at - at) if number == invocation else 0.0
-            self._last = invocation, event.at
+            self._last_timed = invocation, event.at
         if event.kind in METHOD_EVENTS and (inside := INNER_SCOPE.fullmatch(event.scope)):
             self._take_method_event(event, int(inside[1] or 0))
         return self._take_ending(event)
 
     def _take_method_event(self, event: Event, restarts: int) -> None:
-        """Read an event of the planning method. If the episode has several attempts, the last one counts."""
+        """Read an event of the planning method. Only the last attempt at the episode counts."""
         if restarts < self._restarts:
             return
         if restarts > self._restarts:
-            self._restarts, self._span_reader = restarts, SpanReader(self.bulky)
-            self._last_step, self._claim = None, None
+            self._restarts, self._span_reader, self._last_step, self._claim = (
+                restarts,
+                SpanReader(self.bulky_fields),
+                None,
+                None,
+            )
         body: Any = event.body
         self._span_reader.read(event, self.events)
         if event.kind == "act":
@@ -134,7 +138,7 @@ class Result:
             self._claim = Claim.model_validate({"done": body["done"], "by": body["by"]})
 
     def _take_ending(self, event: Event) -> bool:
-        """Read the event if it records the task or the ending of the episode itself. Return whether it is an ending."""
+        """Read an event that records the task or the ending of the episode itself. Return True for an ending."""
         body: Any = event.body
         if event.kind not in ("task", "outcome") or not OWN_SCOPE.fullmatch(event.scope):
             return False
@@ -159,7 +163,7 @@ class Result:
 
     @property
     def type(self) -> str:
-        """The type of the task, or else the found type with which its goal was matched, or else ""."""
+        """The type of the task, or else the found type that matches its goal, or else ""."""
         return self.entry.task.type or (self.match.type if self.match else "")
 
     @property
@@ -203,12 +207,12 @@ class Result:
 
     @property
     def cost(self) -> Spending:
-        """What the run itself spent on the episode: nothing if the episode was copied from another run."""
-        return NOTHING if self.copied else self.spent
+        """The costs of the episode for this run: nothing if the episode was copied from another run."""
+        return NOTHING if self.is_copied else self.spent
 
     @property
     def spans(self) -> list[RecordedSpan]:
-        """The spans that the method recorded, in the order in which they began, without the ``bulky`` fields."""
+        """The spans that the method recorded, in the order in which they began, without the ``bulky_fields``."""
         return list(self._span_reader.spans())
 
     @property
@@ -234,9 +238,9 @@ def episode_name(task: str, repeat: int) -> str:
     return f"{task}{f' (repeat {repeat})' if repeat else ''}"
 
 
-def by_task(rows: Iterable[Result]) -> list[list[Result]]:
-    """Return the episodes in lists, one for each task."""
-    episodes = defaultdict[tuple[str, str, int], list[Result]](list)
+def by_task(rows: Iterable[EpisodeResult]) -> list[list[EpisodeResult]]:
+    """Group the episodes by task."""
+    episodes = defaultdict[tuple[str, str, int], list[EpisodeResult]](list)
     for row in rows:
         task = row.entry.task
         episodes[task.env, task.id, task.seed].append(row)

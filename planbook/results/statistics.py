@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 Z_95 = 1.959963984540054
-TERMS = 200
-"""Number of terms of the continued fraction that ``_beta_share`` computes. It converges much earlier."""
+FRACTION_TERMS = 200
+"""Number of fractions of the continued fraction in ``_incomplete_beta``. It converges much earlier."""
 
 
 def wilson(successes: float, total: float) -> tuple[float, float]:
@@ -23,7 +23,7 @@ def wilson(successes: float, total: float) -> tuple[float, float]:
 
 
 def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
-    """Return the 95 % interval of the share of True values. ``tasks`` has, for each task, a value for each repeat.
+    """Return the 95 % interval of the share of True values. ``tasks`` holds, for each task, a value for each repeat.
 
     Repeats of a task are correlated, so they count less than independent episodes: the number of episodes is divided by
     the design effect, which is the variance over tasks, divided by the variance that independent episodes would have
@@ -32,13 +32,13 @@ def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
     """
     groups = [repeats for repeats in tasks if repeats]
     total, solved = sum(map(len, groups)), sum(map(sum, groups))
-    largest = total / len(groups) if groups else 1.0
-    effect = largest
+    max_effect = total / len(groups) if groups else 1.0
+    effect = max_effect
     if 0 < solved < total and len(groups) > 1:
         share = solved / total
         squares = fsum((sum(repeats) - share * len(repeats)) ** 2 for repeats in groups)
         effect = len(groups) / (len(groups) - 1) * squares / (total * share * (1 - share))
-    effect = min(max(effect, 1.0), largest)
+    effect = min(max(effect, 1.0), max_effect)
     return wilson(solved / effect, total / effect)
 
 
@@ -66,9 +66,9 @@ def paired_difference(gained: int, lost: int, total: int) -> tuple[float, float]
 
 
 def unvaried_difference(changes: Sequence[float]) -> tuple[float, float]:
-    """Return the interval of a mean change if the change is the same in every task.
+    """Return the 95 % interval of a mean change that is the same in every task.
 
-    Without variance, no interval can be computed from the changes, so it is that of two paired shares.
+    Without variance, the changes give no interval, so the method for two paired shares is used.
     """
     net = round(fsum(changes))
     return paired_difference(max(net, 0), max(-net, 0), len(changes))
@@ -85,43 +85,43 @@ def mcnemar(gained: int, lost: int) -> float:
 
 
 def sign_flip_test(differences: Sequence[int]) -> float:
-    """Return the exact two-sided p value of the sum of differences between two sides, one difference per task.
+    """Return the exact two-sided p value of the sum of differences between two runs, one difference per task.
 
-    It is the chance of a sum at least as far from 0 if the two sides of each task are swapped at random. With one pair
-    of episodes per task, this is McNemar's exact test. Differences of 0 do not change it.
+    It is the chance of a sum at least as far from 0 if the runs are swapped at random in each task. With one pair of
+    episodes per task, this is McNemar's exact test. Differences of 0 do not change the p value.
     """
     changes = [difference for difference in differences if difference]
     return min(1.0, 2 * min(permutation_tails([(change, -change) for change in changes])))
 
 
-def t_cdf(t: float, freedom: int) -> float:
-    """Return the cumulative distribution function of Student's t: the chance of a value below ``t``."""
-    if t * t < freedom:  # near 0, rounding would lose the tail, but not the part between 0 and t
-        return 0.5 + copysign(_beta_share(t * t / (freedom + t * t), 0.5, freedom / 2) / 2, t)
-    tail = _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
+def t_cdf(t: float, dof: int) -> float:
+    """Return the chance of a value below ``t`` in Student's t distribution with ``dof`` degrees of freedom."""
+    if t * t < dof:  # near 0, rounding would lose the tail, but not the part between 0 and t
+        return 0.5 + copysign(_incomplete_beta(t * t / (dof + t * t), 0.5, dof / 2) / 2, t)
+    tail = _incomplete_beta(dof / (dof + t * t), dof / 2, 0.5) / 2
     return 1 - tail if t > 0 else tail
 
 
-def t_quantile(share: float, freedom: int) -> float:
-    """Return the value that Student's t stays below with the probability ``share``, which must exceed 0.5."""
+def t_quantile(probability: float, dof: int) -> float:
+    """Return the value that Student's t stays below with this probability, which must exceed 0.5."""
     low, high = 0.0, 1.0
-    while t_cdf(high, freedom) < share:
+    while t_cdf(high, dof) < probability:
         low, high = high, 2 * high
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (middle, high) if t_cdf(middle, freedom) < share else (low, middle)
+        low, high = (middle, high) if t_cdf(middle, dof) < probability else (low, middle)
     return high
 
 
-def _beta_share(x: float, a: float, b: float) -> float:
+def _incomplete_beta(x: float, a: float, b: float) -> float:
     """Return the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22)."""
     if x in (0.0, 1.0):
         return x
     if x > (a + 1) / (a + b + 2):
-        return 1 - _beta_share(1 - x, b, a)
+        return 1 - _incomplete_beta(1 - x, b, a)
     front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
     fraction = 1.0
-    for n in range(TERMS, 0, -1):
+    for n in range(FRACTION_TERMS, 0, -1):
         m = n // 2
         if n % 2:
             term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
@@ -153,21 +153,21 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def permutation_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
-    """Return the two tails of an exact permutation test. The first count of each group is the observed one.
+    """Return both tails of an exact permutation test. The first count of each group is the observed one.
 
     If one count is drawn at random from each group, the tails are the chances that the sum of the drawn counts is at
     most, and at least, the sum of the observed ones.
     """
-    chances, first = {0: 1.0}, 0
+    chances, observed = {0: 1.0}, 0
     for counts in groups:
         totals = defaultdict[int, float](float)
         for total, chance in chances.items():
             for count, times in Counter(counts).items():
                 totals[total + count] += chance * times / len(counts)
-        chances, first = totals, first + counts[0]
+        chances, observed = totals, observed + counts[0]
     return (
-        min(1.0, fsum(chance for total, chance in chances.items() if total <= first)),
-        min(1.0, fsum(chance for total, chance in chances.items() if total >= first)),
+        min(1.0, fsum(chance for total, chance in chances.items() if total <= observed)),
+        min(1.0, fsum(chance for total, chance in chances.items() if total >= observed)),
     )
 
 
@@ -176,12 +176,12 @@ def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, 
 
     The test is two-sided. All three are None if there is only one difference, or if all are equal but not 0.
     """
-    centre, freedom = fmean(differences), len(differences) - 1
-    standard_error = stdev(differences) / sqrt(len(differences)) if freedom else 0.0
+    mean, dof = fmean(differences), len(differences) - 1
+    standard_error = stdev(differences) / sqrt(len(differences)) if dof else 0.0
     if not standard_error:
-        return (None, None, None) if centre or not freedom else (0.0, 0.0, 1.0)
-    margin = t_quantile(0.975, freedom) * standard_error
-    return centre - margin, centre + margin, 2 * t_cdf(-abs(centre) / standard_error, freedom)
+        return (None, None, None) if mean or not dof else (0.0, 0.0, 1.0)
+    margin = t_quantile(0.975, dof) * standard_error
+    return mean - margin, mean + margin, 2 * t_cdf(-abs(mean) / standard_error, dof)
 
 
 # Ratios of sums over tasks, for example tokens per solved task
@@ -193,7 +193,7 @@ MIN_TASKS = 5
 class Estimate(NamedTuple):
     """A figure and its 95 % interval, from ``low`` to ``high``.
 
-    ``value`` is None if the figure is not defined, for example if no task was solved. ``low`` and ``high`` are None if
+    ``value`` is None if the figure is undefined, for example if no task was solved. ``low`` and ``high`` are None if
     there is no interval.
     """
 
@@ -202,29 +202,29 @@ class Estimate(NamedTuple):
     high: float | None
 
 
-Parts = Sequence[tuple[float, float]]
+Fractions = Sequence[tuple[float, float]]
 """The numerator and the denominator of each task."""
 
 
-def ratio(parts: Parts) -> Estimate:
+def ratio(fractions: Fractions) -> Estimate:
     """Return the sum of the numerators divided by the sum of the denominators.
 
     The interval is for a ratio estimated from a random sample of tasks (Cochran, Sampling Techniques, 1977, section
     6.4). It uses a quantile of Student's t, because samples may be small.
     """
-    return _estimate(_value(parts), _residuals(parts), _has_interval(parts))
+    return _estimate(_value(fractions), _residuals(fractions), _has_interval(fractions))
 
 
-def positive_ratio(parts: Parts) -> Estimate:
-    """Return ``ratio`` with an interval that cannot go below 0, computed for its logarithm (delta method)."""
-    found = ratio(parts)
-    if not found.value or found.high is None:
-        return found
-    factor = exp(found.high / found.value - 1)
-    return Estimate(found.value, round(found.value / factor, 6), round(found.value * factor, 6))
+def positive_ratio(fractions: Fractions) -> Estimate:
+    """Return ``ratio`` with an interval that cannot go below 0, computed on the log scale (delta method)."""
+    estimate = ratio(fractions)
+    if not estimate.value or estimate.high is None:
+        return estimate
+    factor = exp(estimate.high / estimate.value - 1)
+    return Estimate(estimate.value, round(estimate.value / factor, 6), round(estimate.value * factor, 6))
 
 
-def ratio_difference(first: Parts, second: Parts) -> Estimate:
+def ratio_difference(first: Fractions, second: Fractions) -> Estimate:
     """Return the second ratio minus the first, with an interval as in ``ratio``.
 
     Both ratios must be over the same tasks, in the same order.
@@ -233,19 +233,21 @@ def ratio_difference(first: Parts, second: Parts) -> Estimate:
     return _estimate(_value(second) - _value(first), residuals, _has_interval(first) and _has_interval(second))
 
 
-def _value(parts: Parts) -> float:
-    numerator, denominator = map(fsum, zip(*parts, strict=True))
+def _value(fractions: Fractions) -> float:
+    numerator, denominator = map(fsum, zip(*fractions, strict=True))
     return numerator / denominator if denominator else float("nan")
 
 
-def _residuals(parts: Parts) -> list[float]:
+def _residuals(fractions: Fractions) -> list[float]:
     """Return the influence of each task on the ratio: about how much the ratio would fall without the task."""
-    value, total = _value(parts), fsum(denominator for _, denominator in parts)
-    return [(numerator - value * denominator) / total if total else float("nan") for numerator, denominator in parts]
+    value, total = _value(fractions), fsum(denominator for _, denominator in fractions)
+    return [
+        (numerator - value * denominator) / total if total else float("nan") for numerator, denominator in fractions
+    ]
 
 
-def _has_interval(parts: Parts) -> bool:
-    return sum(denominator != 0 for _, denominator in parts) >= MIN_TASKS
+def _has_interval(fractions: Fractions) -> bool:
+    return sum(denominator != 0 for _, denominator in fractions) >= MIN_TASKS
 
 
 def _estimate(value: float, residuals: Sequence[float], has_interval: bool) -> Estimate:

@@ -21,13 +21,13 @@ from planbook.results.measures import (
     milestones,
     total_unlock_score,
 )
-from planbook.results.rows import NO_CLAIM, Result, TaskClaim, by_task
+from planbook.results.rows import NO_CLAIM, EpisodeResult, TaskClaim, by_task
 from planbook.results.statistics import wilson_over
 from planbook.wording import ESTIMATED, NO_FIGURE, counted, first_line, fixed, format_money, in_words, interval, listed
 
 
 class ClaimCounts(BaseModel):
-    """Counts of episodes by what was claimed about the task, and by whether it was solved.
+    """Counts of episodes by the claim about the task and by the verdict.
 
     In the names of the fields, ``not`` means "not solved". In the output of ``--json``, this object is ``claims``.
     """
@@ -35,7 +35,7 @@ class ClaimCounts(BaseModel):
     claimed_and_solved: int
     claimed_and_not: int
     denied_and_solved: int
-    """Episodes whose task was solved, although it was claimed to be unsolved."""
+    """Episodes that solved their task, although the last claim was that it is unsolved."""
     denied_and_not: int
     unclaimed_and_solved: int
     unclaimed_and_not: int
@@ -46,7 +46,7 @@ class ClaimCounts(BaseModel):
 
 
 class Summary(BaseModel):
-    """The object that ``--json`` prints at the end. ``by_type`` maps a task type to [tasks solved, all tasks]."""
+    """The object at the end of the output of ``--json``. ``by_type`` maps a task type to [tasks solved, all tasks]."""
 
     tasks: int
     solved: int
@@ -73,7 +73,7 @@ class Summary(BaseModel):
     model_calls: int = 0
     replayed_calls: int = 0
     reworded_replies: int = 0
-    """Number of recorded replies to prompts whose data are the same now, but whose wording has changed."""
+    """Number of recorded replies to prompts with the same data as now, but a different wording."""
     shortened_prompts: int = 0
     """Number of calls whose prompt was shortened to fit into the model's context."""
     stopped_replies: int = 0
@@ -90,11 +90,11 @@ class Summary(BaseModel):
     paying: LearningPayoff | None = None
     """The cost per solved task, without and with learning, or None if the cost of learning is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
-    """The statistics that the planning method computes, by their names."""
+    """Maps names to the statistics that the planning method computes."""
     claims: ClaimCounts | None = None
     """Claims about whole tasks, compared with the environment's verdict, or None if there are no claims."""
     matches: MatchCounts | None = Field(default=None, exclude_if=lambda matches: matches is None)
-    """How goals were matched with found task types. Left out if no goal was to be matched."""
+    """Counts of matches of goals with found task types. Left out if there was no goal to match."""
     milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
     """Maps task types to dicts from milestones to [episodes that reached it, episodes]. See ``measures.milestones``."""
     unlock_score: float | None = None
@@ -137,7 +137,7 @@ class Summary(BaseModel):
 
 
 def summarise(
-    rows: Sequence[Result],
+    rows: Sequence[EpisodeResult],
     seconds: float | None,
     run: str,
     spent: Spending | None = None,
@@ -155,37 +155,41 @@ def summarise(
     figures = figures_of() if figures is None else figures
     included = [row for row in rows if not row.is_skipped]
     types = sorted({row.type for row in rows})
-    of_type = {kind: [row for row in included if row.type == kind] for kind in types}
-    reached = milestones(included, all_milestones)
+    rows_by_type = {task_type: [row for row in included if row.type == task_type] for task_type in types}
+    milestone_counts = milestones(included, all_milestones)
     played = [PlayedEpisode(row.type, row.ending, row.spans) for row in included]
     repeats = 1 + max((row.repeat for row in rows), default=0)
-    of_repeat = [[row.solved for row in included if row.repeat == number] for number in range(repeats)]
+    solved_by_repeat = [[row.solved for row in included if row.repeat == number] for number in range(repeats)]
     return Summary(
         tasks=len(included),
         solved=sum(row.solved for row in included),
-        by_type={kind: (sum(row.solved for row in group), len(group)) for kind, group in of_type.items()},
+        by_type={
+            task_type: (sum(row.solved for row in group), len(group)) for task_type, group in rows_by_type.items()
+        },
         mean_score=round(fmean([row.ending.verdict.score for row in included] or [0.0]), 4),
         failures=dict(Counter(row.ending.cause for row in included if not row.solved).most_common()),
         mean_actions=_mean("actions", included),
-        mean_actions_by_type={kind: _mean("actions", group) for kind, group in of_type.items()},
+        mean_actions_by_type={task_type: _mean("actions", group) for task_type, group in rows_by_type.items()},
         mean_error_steps=_mean("error_steps", included),
-        mean_error_steps_by_type={kind: _mean("error_steps", group) for kind, group in of_type.items()},
+        mean_error_steps_by_type={task_type: _mean("error_steps", group) for task_type, group in rows_by_type.items()},
         **_costs(spent or Spending()),
         unfinished=sum((row.cost for row in included if row.outcome is Outcome.NOT_RUN), Spending()),
         paying=payoff,
         left_out=len(rows) - len(included),
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
-        solved_by_repeat=tuple(map(sum, of_repeat)),
-        solved_sd=_solved_sd(of_repeat) if all(row.outcome.played for row in included) else None,
-        methods={kind.key: result for kind in figures if (result := kind.count(played)) is not None},
+        solved_by_repeat=tuple(map(sum, solved_by_repeat)),
+        solved_sd=_solved_sd(solved_by_repeat) if all(row.outcome.played for row in included) else None,
+        methods={cls.key: result for cls in figures if (result := cls.count(played)) is not None},
         claims=count_claims([row.claim for row in included]),
         matches=count_matches(included),
-        milestones=reached,
-        unlock_score=total_unlock_score(reached, all_milestones),
+        milestones=milestone_counts,
+        unlock_score=total_unlock_score(milestone_counts, all_milestones),
         measures=measures(included),
-        intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: included}.items()},
-        unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
+        intervals={task_type: solved_interval(group) for task_type, group in {**rows_by_type, ALL: included}.items()},
+        unplayed_by_type={
+            task_type: counts for task_type, group in rows_by_type.items() if any(counts := _unplayed(group))
+        },
         seconds=None if seconds is None else round(seconds, 3),
         run=run,
         broken_messages={row.entry.task.id: row.ending.message for row in included if row.outcome is Outcome.BROKEN},
@@ -193,9 +197,9 @@ def summarise(
     )
 
 
-def _solved_sd(of_repeat: Iterable[Sequence[bool]]) -> float | None:
-    """Return the standard deviation of the shares of solved episodes in each repeat, or None for a single repeat."""
-    shares = [fmean(solved) for solved in of_repeat if solved]
+def _solved_sd(solved_by_repeat: Iterable[Sequence[bool]]) -> float | None:
+    """Return the standard deviation, over the repeats, of the share of solved episodes, or None for a single repeat."""
+    shares = [fmean(solved) for solved in solved_by_repeat if solved]
     return stdev(shares) if len(shares) > 1 else None
 
 
@@ -216,7 +220,7 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
     )
 
 
-def solved_interval(rows: Sequence[Result]) -> tuple[float, float] | None:
+def solved_interval(rows: Sequence[EpisodeResult]) -> tuple[float, float] | None:
     """Return the 95 % interval of the share of solved episodes. Repeats of a task do not count as independent.
 
     Return None if there are no episodes, or if some of them were not played.
@@ -241,19 +245,17 @@ def _costs(spent: Spending) -> dict[str, Any]:
     }
 
 
-def _mean(count: str, rows: Iterable[Result]) -> float | None:
+def _mean(count: str, rows: Iterable[EpisodeResult]) -> float | None:
     """Return the mean of a count, such as ``actions``, over the played episodes."""
     return mean_of(getattr(row.ending, count) for row in rows if row.outcome.played)
 
 
-def _unplayed(rows: Iterable[Result]) -> tuple[int, int]:
+def _unplayed(rows: Iterable[EpisodeResult]) -> tuple[int, int]:
     outcomes = Counter(row.outcome for row in rows)
     return outcomes[Outcome.BROKEN], outcomes[Outcome.NOT_RUN]
 
 
-# Sentences and tables, for the terminal and the report
-
-SHOWN = 3
+MAX_NAMES = 3
 """Maximum number of names in each list: of false claims, of broken episodes, and of episodes that were not judged."""
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
@@ -265,19 +267,23 @@ def results_table(summary: Summary, title: str) -> Grid:
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, f"{summary.unit}s", "%", "95 % interval", "mean actions", "mean error steps")
-    kinds = [(kind, *counts, summary.unplayed_by_type.get(kind, (0, 0))) for kind, counts in summary.by_type.items()]
-    means = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
-    errors = {**summary.mean_error_steps_by_type, ALL: summary.mean_error_steps}
+    counts_by_type = [
+        (task_type, *counts, summary.unplayed_by_type.get(task_type, (0, 0)))
+        for task_type, counts in summary.by_type.items()
+    ]
+    mean_actions = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
+    mean_errors = {**summary.mean_error_steps_by_type, ALL: summary.mean_error_steps}
     rows = []
-    for kind, solved, tasks, excluded in (
-        *kinds,
+    for task_type, solved, tasks, excluded in (
+        *counts_by_type,
         (ALL, summary.solved, summary.tasks, (summary.broken, summary.not_run)),
     ):
         share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
-        bounds = summary.intervals[kind]
-        within = interval(*bounds) if bounds else NO_FIGURE
+        bounds = summary.intervals[task_type]
+        bounds_text = interval(*bounds) if bounds else NO_FIGURE
         counts = (f"{count:,}" for count in (solved, *(excluded if unplayed else ()), tasks))
-        rows.append((kind, *counts, share, within, fixed(means[kind], 2), fixed(errors[kind], 2)))
+        means = fixed(mean_actions[task_type], 2), fixed(mean_errors[task_type], 2)
+        rows.append((task_type, *counts, share, bounds_text, *means))
     return Grid(title, "task type", columns, rows)
 
 
@@ -293,19 +299,19 @@ def figure_parts(summary: Summary) -> Iterator[Grid | str]:
     yield from milestone_parts(summary.milestones, summary.unlock_score)
 
 
-def claim_lines(figures: ClaimCounts) -> Iterable[str]:
+def claim_lines(counts: ClaimCounts) -> Iterable[str]:
     """Yield a line that counts the claims, and a line that lists the first false claims, if there are any."""
-    right = figures.claimed_and_solved + figures.denied_and_not
-    made = right + len(figures.false)
-    none = figures.unclaimed_and_solved + figures.unclaimed_and_not
-    unplayed = f"; {figures.unplayed} without a verdict" if figures.unplayed else ""
+    correct = counts.claimed_and_solved + counts.denied_and_not
+    total = correct + len(counts.false)
+    unclaimed = counts.unclaimed_and_solved + counts.unclaimed_and_not
+    unplayed = f"; {counts.unplayed} without a verdict" if counts.unplayed else ""
     yield (
-        f"Claims about whole tasks: {made} made, {right} right; "
-        f"{figures.claimed_and_not} claimed solved but not solved, "
-        f"{figures.denied_and_solved} claimed failed but solved; {none} without a claim{unplayed}."
+        f"Claims about whole tasks: {total} made, {correct} right; "
+        f"{counts.claimed_and_not} claimed solved but not solved, "
+        f"{counts.denied_and_solved} claimed failed but solved; {unclaimed} without a claim{unplayed}."
     )
-    if figures.false:
-        yield f"False claims: {listed(map(str, figures.false), SHOWN)}."
+    if counts.false:
+        yield f"False claims: {listed(map(str, counts.false), MAX_NAMES)}."
 
 
 def failure_lines(summary: Summary) -> Iterable[str]:
@@ -318,9 +324,11 @@ def failure_lines(summary: Summary) -> Iterable[str]:
             "Broken (a fault of the environment, the method or planbook) and unplayed episodes count as not solved: "
             f"{summary.unplayed} of {summary.tasks}."
         )
-    yield from _named(summary.unjudged_messages, "Not judged here, so not counted as solved: {}; {}", "unjudged")
+    yield from _message_lines(
+        summary.unjudged_messages, "Not judged here, so not counted as solved: {}; {}", "unjudged"
+    )
     broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
-    yield from _named(broken, "Broken: {}: {}", "broken")
+    yield from _message_lines(broken, "Broken: {}: {}", "broken")
     if summary.unjudgeable:
         tasks = counted(sum(summary.unjudgeable.values()), "more task")
         yield f"Not played and not counted, because they cannot be judged here: {tasks} of the selection."
@@ -332,9 +340,9 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.solved_sd:.1%}."
 
 
-def _named(messages: Mapping[str, str], line: str, adjective: str) -> Iterator[str]:
-    yield from (line.format(task, message) for task, message in list(messages.items())[:SHOWN])
-    if (more := len(messages) - SHOWN) > 0:
+def _message_lines(messages: Mapping[str, str], template: str, adjective: str) -> Iterator[str]:
+    yield from (template.format(task, message) for task, message in list(messages.items())[:MAX_NAMES])
+    if (more := len(messages) - MAX_NAMES) > 0:
         yield f"... and {counted(more, f'more {adjective} task')}."
 
 

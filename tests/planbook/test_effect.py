@@ -10,7 +10,7 @@ from planbook.envs import Task
 from planbook.errors import OUT_OF_BUDGET
 from planbook.planner import Ending, Outcome
 from planbook.results import RunResults
-from planbook.results.rows import Result
+from planbook.results.rows import EpisodeResult
 from planbook.results.statistics import benjamini_hochberg, permutation_tails
 from planbook.runs import Entry
 from tests.flows import asks, invoke, scripted
@@ -95,14 +95,14 @@ def _significant_rules(needed: int, noise: float, rng: random.Random) -> list[st
     return [each.part for each in part_effects(runs.pop(""), runs) if each.is_significant]
 
 
-def _table(rows: list[Result]) -> RunResults:
+def _table(rows: list[EpisodeResult]) -> RunResults:
     return RunResults(None, "", lambda *_: None, dict(enumerate(rows)))  # type: ignore[arg-type]
 
 
-def _row(number: int, solved: bool, repeat: int = 0) -> Result:
+def _row(number: int, solved: bool, repeat: int = 0) -> EpisodeResult:
     task = Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="", seed=number)
     outcome = Outcome.DIRECT_SUCCESS if solved else Outcome.FAILURE
-    return Result(Entry(index=number, task=task, repeat=repeat), ending=Ending(outcome=outcome), events=1)
+    return EpisodeResult(Entry(index=number, task=task, repeat=repeat), ending=Ending(outcome=outcome), events=1)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_each_number_of_building_tasks_has_its_own_run(curve: tuple[Path, str], 
 
 
 def test_a_curve_has_the_cost_of_building_at_each_point(curve: tuple[Path, str], library: Path) -> None:
-    steps = read_folder(library).steps
+    steps = read_folder(library).building_states
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in curve[1].splitlines() if "│" in line]
     learning = {row[0]: row[1:3] for row in rows if len(row) == 7 and row[-1] != "0"}
     assert learning["after=0"] == ["0", "0"]
@@ -93,7 +93,7 @@ def test_more_building_tasks_than_the_run_has_are_refused(library: Path, tmp_pat
 
 def test_the_cost_of_building_is_what_the_run_spent(library: Path) -> None:
     with closing(Run.open(library)) as run:
-        steps, spent = read_run(run).steps, spent_so_far(run.store.events(), load_pricing(None))
+        steps, spent = read_run(run).building_states, spent_so_far(run.store.events(), load_pricing(None))
         assert any("verification" in event.scope for event in run.store.events(kind="act"))
     last = steps[-1]
     assert (last.calls, last.tokens, last.actions) == (spent.calls, spent.tokens, spent.actions)
@@ -117,7 +117,7 @@ def test_formulating_is_counted_separately(library: Path, tmp_path: Path) -> Non
     assert formulated.returncode == 0
     assert "cited or led to a success process (rule with a working solution) for: fetch_two." in formulated.printed
     after = read_folder(run)
-    assert after.steps == before.steps
+    assert after.building_states == before.building_states
     assert after.cost.calls == before.cost.calls + 1
 
 

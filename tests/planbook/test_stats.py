@@ -110,7 +110,7 @@ def test_the_cost_of_a_build_is_not_that_of_the_episodes_that_it_copied(tmp_path
     assert invoke("formulate", first, "--model", scripted()).returncode == 0
     for folder, formulating_calls in ((first, 1), (copied, 0)):
         (row,) = invoke("stats", folder, "--json").result["rows"]
-        assert row["model_calls"] == read_folder(folder).steps[-1].calls + formulating_calls > 1
+        assert row["model_calls"] == read_folder(folder).building_states[-1].calls + formulating_calls > 1
 
 
 def test_the_row_of_one_run_has_the_figures_of_its_summary(tmp_path: Path) -> None:

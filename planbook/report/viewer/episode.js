@@ -1,39 +1,39 @@
 // Draws the document of an episode: the trajectory of each play (an attempt at the task), and the records between plays.
 // Spans are drawn as a tree, with their name, title, status and payload.
 
-const GOOD = new Set(["done", "kept", "over", "solved"]);
-const BAD = new Set(["failed"]);
-const PLAIN = new Set(["skipped", "not tried"]);
-const kindOf = (status) => (GOOD.has(status) ? "good" : BAD.has(status) ? "error" : PLAIN.has(status) || !status ? "plain" : "mixed");
+const GOOD_STATUSES = new Set(["done", "kept", "over", "solved"]);
+const BAD_STATUSES = new Set(["failed"]);
+const PLAIN_STATUSES = new Set(["skipped", "not tried"]);
+const kindOf = (status) => (GOOD_STATUSES.has(status) ? "good" : BAD_STATUSES.has(status) ? "error" : PLAIN_STATUSES.has(status) || !status ? "plain" : "mixed");
 const badge = (status, kind = kindOf(status)) => make("span", { class: `kind ${kind}` }, status);
-const flag = (words) => words && [" ", make("small", { class: "flag" }, words)];
-const linkTo = (id, words, label) => make("a", { class: "link", href: `#${id}`, "aria-label": label }, words);
-const NOTES = ["note", "history", "why", "reason"]; // fields of payloads with a sentence about the result
+const flag = (label) => label && [" ", make("small", { class: "flag" }, label)];
+const linkTo = (id, text, label) => make("a", { class: "link", href: `#${id}`, "aria-label": label }, text);
+const NOTE_FIELDS = ["note", "history", "why", "reason"]; // fields of a payload that hold a sentence about the result
 
-// Plan code with syntax colours, line by line.
 const KEYWORDS = "and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield None True False";
 const TOKEN = new RegExp([
   "(?<comment>#.*)", "(?<string>\\b[rbfuRBFU]{0,2}(?:\"{3}[^]*?(?:\"{3}|$)|'{3}[^]*?(?:'{3}|$)|\"(?:\\\\.|[^\"\\\\\\n])*\"?|'(?:\\\\.|[^'\\\\\\n])*'?)|[\"'](?:\\\\.|[^\"'\\\\\\n])*[\"']?)",
   "(?<number>\\b\\d[\\w.]*)", `(?<keyword>\\b(?:${KEYWORDS.replaceAll(" ", "|")})\\b)`, "(?<call>\\b[A-Za-z_]\\w*(?=\\())", "[A-Za-z_]\\w*",
 ].join("|"), "g");
+// Returns the lines of plan code, each as a list of texts and elements with syntax colours.
 function colouredLines(source) {
   const lines = [[]];
-  const add = (words, kind) => words.split("\n").forEach((part, number) => {
+  const add = (text, kind) => text.split("\n").forEach((part, number) => {
     if (number) lines.push([]);
     if (part) lines.at(-1).push(kind ? make("i", { class: kind }, part) : part);
   });
   let at = 0;
-  for (const found of source.matchAll(TOKEN)) {
-    add(source.slice(at, found.index));
-    add(found[0], Object.entries(found.groups).find(([, value]) => value !== undefined)?.[0]);
-    at = found.index + found[0].length;
+  for (const token of source.matchAll(TOKEN)) {
+    add(source.slice(at, token.index));
+    add(token[0], Object.entries(token.groups).find(([, value]) => value !== undefined)?.[0]);
+    at = token.index + token[0].length;
   }
   add(source.slice(at));
   return lines;
 }
-function code(source, faulty = new Set(), last = 0) {
+function code(source, faultyLines = new Set(), lastLine = 0) {
   const lines = colouredLines(source.replace(/\n+$/, "")).map((parts, number) => make("span", {
-    class: faulty.has(number + 1) ? "bad" : number + 1 === last && "last",
+    class: faultyLines.has(number + 1) ? "bad" : number + 1 === lastLine && "last",
   }, parts, "\n"));
   return make("pre", { class: "code", tabindex: 0 }, make("code", {}, lines));
 }
@@ -89,18 +89,18 @@ function drawPlay(play, root, context) {
         return drawCell(cell, steps, context);
       });
     }
-    for (const each of round.rewinds ?? []) {
-      add(each.order, each.scope, () => make("p", { class: "note rewound" }, `Rewound: the environment and the plan's variables are as they were after ${counted(each.kept ?? 0, "action")} of this round.`));
+    for (const rewind of round.rewinds ?? []) {
+      add(rewind.order, rewind.scope, () => make("p", { class: "note rewound" }, `Rewound: the environment and the plan's variables are as they were after ${counted(rewind.kept ?? 0, "action")} of this round.`));
     }
   }
   for (const call of play.calls ?? []) add(call.order, call.scope, () => drawCall(call, call.scope, context));
   for (const span of play.spans ?? []) add(span.order, span.scope, null, span);
   let open = [];
   const boxes = new Set([root]);
-  const spanScopes = new Set(); // each belongs to one span
+  const spanScopes = new Set(); // scopes that belong to a single span
   for (const { order, scope, draw, span } of items.sort((one, other) => one.order - other.order)) {
-    open = open.filter((each) => each.span.end === undefined || each.span.end > order);
-    const enclosing = open.findLast((each) => `${scope}/`.startsWith(`${each.box.scope}/`))?.box ?? root;
+    open = open.filter(({ span: { end } }) => end === undefined || end > order);
+    const enclosing = open.findLast((branch) => `${scope}/`.startsWith(`${branch.box.scope}/`))?.box ?? root;
     if (draw) {
       enclosing.boxOf(scope).body.append(draw(enclosing));
       continue;
@@ -108,8 +108,8 @@ function drawPlay(play, root, context) {
     const isMoment = span.end === span.order;
     const box = enclosing.boxOf(isMoment && !spanScopes.has(scope) ? scope : scope.split("/").slice(0, -2).join("/"));
     const branch = { span, id: context.next("span"), box: new Box(scope, make("div", { class: "in-span" })) };
-    branch.place = document.createComment("");
-    box.body.append(branch.place);
+    branch.placeholder = document.createComment("");
+    box.body.append(branch.placeholder);
     box.spans.push(branch);
     boxes.add(box).add(branch.box);
     if (isMoment) continue;
@@ -128,34 +128,34 @@ function drawPlay(play, root, context) {
 // Places the spans of a box where they began. Spans with a parent become a tree; spans that name their sources also get a graph.
 function placeSpans({ body, spans }) {
   const isNode = ({ span: { data = {} } }) => Number.isInteger(data.number) && data.parent !== undefined;
-  for (const branch of spans.filter((each) => !isNode(each))) branch.place.replaceWith(drawSpan(branch));
+  for (const branch of spans.filter((span) => !isNode(span))) branch.placeholder.replaceWith(drawSpan(branch));
   const nodes = spans.filter(isNode);
   if (nodes.length) {
     const numbers = new Set(nodes.map(({ span }) => span.data.number));
     const starts = new Set(nodes.map(({ span }) => (numbers.has(span.data.parent) ? null : span.data.parent ?? null)));
     const seen = new Set();
-    nodes[0].place.replaceWith(make("ul", { class: "tree" }, [...starts].flatMap((start) => drawTree(nodes, start, seen))));
-    for (const each of nodes) each.place.remove();
+    nodes[0].placeholder.replaceWith(make("ul", { class: "tree" }, [...starts].flatMap((start) => drawTree(nodes, start, seen))));
+    for (const node of nodes) node.placeholder.remove();
   }
-  const drawn = graph(spans);
+  const graph = drawGraph(spans);
   const title = body.querySelector(":scope > h4");
-  if (drawn && title) title.after(drawn);
-  else if (drawn) body.prepend(drawn);
+  if (graph && title) title.after(graph);
+  else if (graph) body.prepend(graph);
 }
 
-// Draws a search tree: the nodes of the chosen path on one level, and among them the rejected nodes where they were tried, with
-// their descendants inside.
+// Draws a search tree: the nodes of the chosen path on one level, among them the rejected nodes where they were tried, with their
+// descendants inside.
 function drawTree(nodes, start, seen) {
   const items = [];
   for (let state = start; !seen.has(state);) {
     seen.add(state);
     const tried = nodes.filter(({ span }) => (span.data.parent ?? null) === state && !seen.has(span.data.number));
-    const chosen = tried.findLast(({ span }) => GOOD.has(span.status)) ?? tried.filter(({ span }) => !PLAIN.has(span.status)).slice(-1)
-      .find(({ span }) => nodes.some((each) => each.span.data.parent === span.data.number));
-    const rank = (each) => (each === chosen ? 1 : PLAIN.has(each.span.status) ? 2 : 0);
-    for (const each of tried.sort((one, other) => rank(one) - rank(other))) {
-      const inside = each === chosen ? [] : drawTree(nodes, each.span.data.number, seen);
-      items.push(make("li", {}, drawSpan(each), inside.length > 0 && make("ul", { class: "tree" }, inside)));
+    const chosen = tried.findLast(({ span }) => GOOD_STATUSES.has(span.status)) ?? tried.filter(({ span }) => !PLAIN_STATUSES.has(span.status)).slice(-1)
+      .find(({ span }) => nodes.some((node) => node.span.data.parent === span.data.number));
+    const rank = (node) => (node === chosen ? 1 : PLAIN_STATUSES.has(node.span.status) ? 2 : 0);
+    for (const node of tried.sort((one, other) => rank(one) - rank(other))) {
+      const inside = node === chosen ? [] : drawTree(nodes, node.span.data.number, seen);
+      items.push(make("li", {}, drawSpan(node), inside.length > 0 && make("ul", { class: "tree" }, inside)));
     }
     if (chosen) state = chosen.span.data.number;
   }
@@ -165,27 +165,27 @@ function drawTree(nodes, start, seen) {
 function drawSpan({ span, id, box }) {
   const data = span.data ?? {};
   const status = span.status || (span.end === undefined ? "open" : "");
-  const note = NOTES.map((name) => data[name]).find((each) => typeof each === "string" && each);
-  const whole = span.title || Object.values(data).filter((each) => typeof each === "string" && each).slice(0, 2).join(": ");
-  const title = whole.length > 140 ? `${whole.slice(0, 139)}…` : whole;
-  const shown = new Set([status, note, ...box.codes]);
+  const note = NOTE_FIELDS.map((name) => data[name]).find((each) => typeof each === "string" && each);
+  const fullTitle = span.title || Object.values(data).filter((each) => typeof each === "string" && each).slice(0, 2).join(": ");
+  const title = fullTitle.length > 140 ? `${fullTitle.slice(0, 139)}…` : fullTitle;
+  const alreadyShown = new Set([status, note, ...box.codes]);
   const summary = [status && [badge(status, status === "open" ? "mixed" : kindOf(status)), " "], make("b", {}, title), flag(span.name),
     data.lasting === true && flag("lasting"), note && make("span", { class: "history" }, note)];
-  const inside = [...payload(data, title, shown), ...box.body.childNodes];
-  const kind = `span ${kindOf(status)}${PLAIN.has(status) ? " idle" : ""}`;
+  const inside = [...payload(data, title, alreadyShown), ...box.body.childNodes];
+  const kind = `span ${kindOf(status)}${PLAIN_STATUSES.has(status) ? " idle" : ""}`;
   if (!inside.length) return make("p", { class: kind, id }, summary);
-  const calls = [...box.body.querySelectorAll(":scope > .asked > summary .reply-begins")].map((each) => make("li", {}, each.previousElementSibling.cloneNode(true), " ", each.cloneNode(true)));
-  const found = details(kind, summary, inside);
-  found.id = id;
-  found.open = status === "open" || inside.some((each) => each.matches(".spanned, .span, .tree"));
-  return make("div", { class: "spanned" }, found, calls.length > 0 && make("ul", { class: "glance" }, calls));
+  const calls = [...box.body.querySelectorAll(":scope > .asked > summary .reply-begins")].map((reply) => make("li", {}, reply.previousElementSibling.cloneNode(true), " ", reply.cloneNode(true)));
+  const element = details(kind, summary, inside);
+  element.id = id;
+  element.open = status === "open" || inside.some((each) => each.matches(".spanned, .span, .tree"));
+  return make("div", { class: "spanned" }, element, calls.length > 0 && make("ul", { class: "glance" }, calls));
 }
 
-// Draws the payload of a span, or what was recalled: short values on one line; texts, code, lists and tables below it.
-function* payload(data, title = "", shown = new Set()) {
-  const holds = ([name, value]) => !["done", "title"].includes(name) && value && !(typeof value === "object" && !Object.keys(value).length)
-    && !title.includes(String(value)) && !shown.has(typeof value === "string" ? value.trim() : value);
-  const entries = Object.entries(data).filter(holds);
+// Draws the payload of a span or of a recall: short values on one line; texts, code, lists and tables below it.
+function* payload(data, title = "", alreadyShown = new Set()) {
+  const isDrawn = ([name, value]) => !["done", "title"].includes(name) && value && !(typeof value === "object" && !Object.keys(value).length)
+    && !title.includes(String(value)) && !alreadyShown.has(typeof value === "string" ? value.trim() : value);
+  const entries = Object.entries(data).filter(isDrawn);
   const plain = (value) => typeof value !== "object" && !(typeof value === "string" && (value.length > 80 || value.includes("\n")));
   const isShort = ([, value]) => plain(value) || (Array.isArray(value) && value.every(plain) && value.join(", ").length < 80);
   const short = entries.filter(isShort).map(([name, value]) => `${name.replaceAll("_", " ")}: ${[value].flat().join(", ")}`);
@@ -195,34 +195,34 @@ function* payload(data, title = "", shown = new Set()) {
     if (typeof value === "string") yield name === "code" || (/\bagent\.\w+\(.*\)$/m.test(value) && !value.includes("```")) ? code(value) : text(value, "field", 600, 12);
     else if (Array.isArray(value) && value.every((each) => typeof each === "string")) yield make("ol", { class: "plan" }, value.map((each) => make("li", {}, each.includes("\n") ? code(each) : each)));
     else if (Array.isArray(value)) yield text(JSON.stringify(value, null, 2), "field", 600, 12);
-    else yield make("div", { class: "in-span" }, ...payload(value, title, shown));
+    else yield make("div", { class: "in-span" }, ...payload(value, title, alreadyShown));
   }
 }
 
 // Draws the graph of spans that name their sources (``of``), with a row for each layer.
-function graph(spans) {
+function drawGraph(spans) {
   const nodes = new Map(spans.filter(({ span }) => Array.isArray(span.data?.of)).map((each) => [each.span.title || each.span.data.node, each]));
   const edges = [...nodes].flatMap(([name, { span }]) => span.data.of.filter((from) => nodes.has(from)).map((from) => [from, name]));
   if (!edges.length) return null;
   const layers = Map.groupBy(nodes.keys(), (name) => nodes.get(name).span.data.layer ?? 0);
   const widthOf = (names) => 7 * names.join("").length + 30 * names.length;
   const width = Math.max(...[...layers.values()].map(widthOf));
-  const spot = new Map();
+  const centres = new Map();
   [...layers.keys()].sort((one, other) => one - other).forEach((layer, row) => {
     const names = layers.get(layer);
     let x = (width - widthOf(names)) / 2;
     for (const name of names) {
-      spot.set(name, { x: x + widthOf([name]) / 2, y: row * 56 + 20 });
+      centres.set(name, { x: x + widthOf([name]) / 2, y: row * 56 + 20 });
       x += widthOf([name]);
     }
   });
   const lines = edges.map(([from, to]) => {
-    const [a, b] = [spot.get(from), spot.get(to)];
+    const [a, b] = [centres.get(from), centres.get(to)];
     return svg("path", { class: "edge", d: `M${a.x},${a.y + 12} C${a.x},${a.y + 34} ${b.x},${b.y - 34} ${b.x},${b.y - 12}` });
   });
-  const boxes = [...nodes].map(([name, { span, id }]) => svg("a", { href: `#${id}`, class: PLAIN.has(span.status) ? "idle" : "" },
-    svg("rect", { x: spot.get(name).x - widthOf([name]) / 2 + 6, y: spot.get(name).y - 12, width: widthOf([name]) - 12, height: 24, rx: 5 }),
-    svg("text", { x: spot.get(name).x, y: spot.get(name).y + 4, "text-anchor": "middle" }, name)));
+  const boxes = [...nodes].map(([name, { span, id }]) => svg("a", { href: `#${id}`, class: PLAIN_STATUSES.has(span.status) ? "idle" : "" },
+    svg("rect", { x: centres.get(name).x - widthOf([name]) / 2 + 6, y: centres.get(name).y - 12, width: widthOf([name]) - 12, height: 24, rx: 5 }),
+    svg("text", { x: centres.get(name).x, y: centres.get(name).y + 4, "text-anchor": "middle" }, name)));
   return details("noted graph", `graph of ${counted(nodes.size, "node")}`, make("div", { class: "wide" },
     svg("svg", { viewBox: `0 0 ${width} ${layers.size * 56}`, style: `width: ${width}px; max-width: 100%` }, lines, boxes)));
 }
@@ -232,13 +232,13 @@ function drawRecall({ order, data, ...parts }) {
   return details("noted", ["recall", inside.length ? "" : [" ", make("small", {}, "nothing")]], inside);
 }
 
-// Returns the YES or NO at the start of the reply or of one of its lines, and the beginning of the reply.
+// Returns the YES or NO at the start of a reply or of one of its lines ("" if there is none), and the beginning of the reply.
 function answerIn(reply) {
   if (reply.includes("```")) return ["", ""]; // code, which is shown in its cell
   const lines = reply.split("\n").map((each) => each.replace(/^[\s#*_`>-]+|[\s*_`]+$/g, "")).filter(Boolean);
-  const word = lines.map((each) => each.match(/^(?:\w+: *)?(YES|NO)\b[.!:,]?(?:$| )/)?.[1]).find(Boolean) ?? "";
-  const rest = lines.find((each) => each.replace(/\W/g, "").length > 3) ?? word;
-  return [word, rest === word ? "" : rest.slice(0, 180)];
+  const verdict = lines.map((each) => each.match(/^(?:\w+: *)?(YES|NO)\b[.!:,]?(?:$| )/)?.[1]).find(Boolean) ?? "";
+  const opening = lines.find((line) => line.replace(/\W/g, "").length > 3) ?? verdict;
+  return [verdict, opening === verdict ? "" : opening.slice(0, 180)];
 }
 
 // Draws a prompt and its reply. Messages that the previous call of the scope already contained are not repeated.
@@ -247,26 +247,26 @@ function drawCall(call, scope, context) {
   const { reply, sampling = {} } = call;
   const usage = { prompt: 0, completion: 0, ...reply.usage };
   const key = ({ role, content }) => `${role}\n${content}`;
-  const before = context.asked.get(scope) ?? new Map();
-  const now = new Map();
+  const earlierMessages = context.asked.get(scope) ?? new Map();
+  const allMessages = new Map();
   const messages = (call.messages ?? []).map((message, number) => {
-    const earlier = before.get(key(message));
-    now.set(key(message), earlier ?? `${id}-${number}`);
-    if (earlier) return make("p", { class: "message before" }, make("b", {}, message.role), " ", make("a", { href: `#${earlier}` }, "as before"), " ", make("small", {}, counted(message.content.length, "character")));
+    const earlierId = earlierMessages.get(key(message));
+    allMessages.set(key(message), earlierId ?? `${id}-${number}`);
+    if (earlierId) return make("p", { class: "message before" }, make("b", {}, message.role), " ", make("a", { href: `#${earlierId}` }, "as before"), " ", make("small", {}, counted(message.content.length, "character")));
     return make("div", { class: "message", id: `${id}-${number}` }, make("b", {}, message.role), make("pre", {}, message.content));
   });
-  now.set(key({ role: "assistant", content: reply.text }), `${id}-reply`);
-  context.asked.set(scope, now);
+  allMessages.set(key({ role: "assistant", content: reply.text }), `${id}-reply`);
+  context.asked.set(scope, allMessages);
   const finish = reply.finish ?? "stop";
   const notes = [`${usage.prompt.toLocaleString("en")} + ${usage.completion.toLocaleString("en")} tokens`, usage.estimated && "estimated", reply.replayed && "replayed",
     finish === "cut" ? "the reply was stopped" : finish !== "stop" && `reply ${finish}`].filter(Boolean);
-  const drawn = Object.entries(sampling).filter(([, value]) => value !== null && String(value)).map(([name, value]) => `${name} ${value}`);
-  const served = reply.model && reply.model !== call.model && ` (served as ${reply.model})`;
-  const facts = [...drawn, `${(reply.seconds ?? 0).toFixed(1)} s`, usage.cached && `${usage.cached.toLocaleString("en")} prompt tokens from the server's cache`, `finish ${finish}`].filter(Boolean);
-  const [verdict, begins] = answerIn(reply.text);
+  const parameters = Object.entries(sampling).filter(([, value]) => value !== null && String(value)).map(([name, value]) => `${name} ${value}`);
+  const servedAs = reply.model && reply.model !== call.model && ` (served as ${reply.model})`;
+  const facts = [...parameters, `${(reply.seconds ?? 0).toFixed(1)} s`, usage.cached && `${usage.cached.toLocaleString("en")} prompt tokens from the server's cache`, `finish ${finish}`].filter(Boolean);
+  const [verdict, opening] = answerIn(reply.text);
   return details("asked", [make("b", {}, call.role), " was asked ", make("code", {}, call.template), " ",
-    (verdict || begins) && [make("q", { class: "reply-begins" }, verdict && [badge(verdict, verdict === "YES" ? "good" : "error"), " "], begins), " "], make("small", {}, notes.join(", "))],
-  make("p", { class: "facts" }, call.model, served, "; ", facts.join("; "), "."),
+    (verdict || opening) && [make("q", { class: "reply-begins" }, verdict && [badge(verdict, verdict === "YES" ? "good" : "error"), " "], opening), " "], make("small", {}, notes.join(", "))],
+  make("p", { class: "facts" }, call.model, servedAs, "; ", facts.join("; "), "."),
   (call.left_out || call.cut_characters) && make("p", { class: "cut" }, `To fit the context, ${counted(call.left_out ?? 0, "message")} and ${counted(call.cut_characters ?? 0, "character")} were left out of this prompt.`),
   !messages.length && make("p", { class: "note" }, "This prompt is only in the store."),
   messages, reply.reasoning && details("message", "reasoning", make("pre", {}, reply.reasoning)),
@@ -279,10 +279,10 @@ function drawCell(cell, steps, context) {
   const { feedback, thought = {} } = cell;
   const isError = feedback && !["done", "unfinished"].includes(feedback.kind);
   const undone = steps.length > 0 && steps[0].undone;
-  const faulty = new Set([feedback?.line, ...(feedback?.faults ?? []).map((fault) => fault.line)]);
-  const last = feedback?.kind === "unfinished" ? 0 : steps.at(-1)?.line;
-  const printed = steps.reduce((sum, step) => sum + (step.printed ?? "").length, 0);
-  const printedLast = (feedback?.output ?? "").slice(printed);
+  const faultyLines = new Set([feedback?.line, ...(feedback?.faults ?? []).map((fault) => fault.line)]);
+  const lastLine = feedback?.kind === "unfinished" ? 0 : steps.at(-1)?.line;
+  const printedBySteps = steps.reduce((sum, step) => sum + (step.printed ?? "").length, 0);
+  const printedLast = (feedback?.output ?? "").slice(printedBySteps);
   const parts = [["Understanding", thought.understanding], ["Mistakes", thought.mistakes], ["Rules", thought.rules], ["Plan", thought.plan]].filter(([, words]) => words);
   const thoughts = parts.length ? parts : thought.text ? [["Thought", thought.text]] : [];
   const source = cell.code ?? "";
@@ -292,7 +292,7 @@ function drawCell(cell, steps, context) {
     make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("rewound", "mixed")], " ", linkTo(id, "#", "link to this cell")),
     thoughts.length > 0 && make("dl", { class: "thought" }, thoughts.map(([name, words]) => [make("dt", {}, name), make("dd", {}, words)])),
     make("div", { class: source && steps.length ? "beside" : "alone" },
-      source && code(source, faulty, last),
+      source && code(source, faultyLines, lastLine),
       (steps.length > 0 || printedLast) && make("div", { class: "happened" },
         steps.length > 0 && make("ol", { class: "steps" }, steps.map((step) => drawStep(step, context))),
         printedLast && text(printedLast, "printed"))),
@@ -301,11 +301,11 @@ function drawCell(cell, steps, context) {
 }
 function drawStep(step, context) {
   const id = context.next("step");
-  const { accepted = true, terminated, truncated, lasting, text: seen = "" } = step.observation;
+  const { accepted = true, terminated, truncated, lasting, text: observed = "" } = step.observation;
   const flags = [!accepted && "no effect", step.counted === false && "not counted", step.undone && "undone", lasting && "lasting", terminated && "episode over", truncated && "cut short by the environment"];
   return [step.printed && make("li", { class: "between" }, make("pre", { class: "printed" }, step.printed)),
     make("li", { id, value: context.count.step, "data-line": step.line, class: `${step.undone ? "undone" : ""}${lasting ? " stays" : ""}` },
       make("code", {}, step.call), step.line && [" ", make("small", {}, `line ${step.line}`)], flags.map(flag), " ", linkTo(id, "#", "link to this step"),
       lasting && make("small", { class: "lasting" }, `A rewind does not undo this change${step.undone ? ": the rewind kept it" : ""}.`),
-      text(seen, "", 500, 6))];
+      text(observed, "", 500, 6))];
 }

@@ -1,6 +1,6 @@
 // Draws the page, and scrolls to the fragment in its address. If the run is being watched, updates the page.
 
-// Makes the children of one element equal to another's. Equal elements stay, with their scroll position and open state.
+// Makes the children of one element equal to those of another. Equal elements stay, with their scroll position and open state.
 function updateChildren(old, fresh) {
   const nodes = [...fresh.childNodes];
   for (const [number, node] of nodes.entries()) {
@@ -19,21 +19,21 @@ function updateChildren(old, fresh) {
 const KEPT_ATTRIBUTES = ["open", "hidden"];
 const KEPT_CLASSES = ["at", "now", "linked", "under-way"];
 function copyAttributes(old, fresh) {
-  const marks = KEPT_CLASSES.filter((each) => old.classList.contains(each));
+  const kept = KEPT_CLASSES.filter((name) => old.classList.contains(name));
   for (const { name } of [...old.attributes]) if (!KEPT_ATTRIBUTES.includes(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (!KEPT_ATTRIBUTES.includes(name)) old.setAttribute(name, value);
-  if (marks.length) old.classList.add(...marks);
+  if (kept.length) old.classList.add(...kept);
 }
 
 if (DATA.runs.length > 1) drawComparison();
 for (const run of DATA.runs) drawRun(run);
-const named = () => decodeURIComponent(location.hash.slice(1));
-addEventListener("hashchange", () => go(named()));
-if (location.hash) go(named());
+const fragment = () => decodeURIComponent(location.hash.slice(1));
+addEventListener("hashchange", () => goTo(fragment()));
+if (location.hash) goTo(fragment());
 
 const POLL_MS = 1000;
 const state = document.getElementById("state");
-const stale = new Set();
+const stale = new Set(); // episodes that were drawn before their last change
 function updateRow(row) {
   const episode = document.getElementById(row.id);
   const fresh = drawRow({ ...row, document: row.n });
@@ -43,7 +43,7 @@ function updateRow(row) {
   for (const select of document.querySelectorAll(".filter select")) addChoices(select, [episode]);
 }
 function drawState({ doing, ended, total, solved, broken, spending, resume, now }) {
-  const lines = now.map((each) => make("li", {}, make("a", { href: `#${each.id}` }, each.task), " ", make("span", { class: "goal" }, each.goal), " ", each.detail && make("code", {}, each.detail)));
+  const lines = now.map(({ id, task, goal, detail }) => make("li", {}, make("a", { href: `#${id}` }, task), " ", make("span", { class: "goal" }, goal), " ", detail && make("code", {}, detail)));
   return make("div", {}, make("p", { class: "doing" }, make("b", { class: `word ${doing}` }, doing), " ",
     make("span", {}, `${ended.toLocaleString("en")} of ${counted(total, "episode")} ended, ${solved.toLocaleString("en")} solved`), " ",
     broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending), resume && [" ", make("code", {}, resume)]),
@@ -61,17 +61,17 @@ function applyNews(news) {
   if (news.rows?.length) document.querySelector(".filter").dispatchEvent(new Event("input"));
   for (const episode of episodes) episode.classList.toggle("under-way", news.under_way.includes(episode.id));
 }
-function showNoNews(why) {
+function showDisconnected(reason) {
   document.documentElement.classList.add("gone");
-  state.querySelector(".word").textContent = why;
+  state.querySelector(".word").textContent = reason;
   for (const button of document.querySelectorAll("[data-do]")) button.disabled = true;
 }
 async function update() {
   const answer = await fetch(`news?since=${DATA.live.version}`).catch(() => null);
-  if (!answer?.ok) return showNoNews(answer ? await answer.text() : "planbook watch is not responding");
+  if (!answer?.ok) return showDisconnected(answer ? await answer.text() : "planbook watch is not responding");
   const news = await answer.json();
   applyNews(news);
-  DATA.live = news; // only now: after an error, the same news is asked for again
+  DATA.live = news; // not before: after an error, the same news is requested again
   for (const episode of stale) {
     if (!episode.open) continue;
     await unpack(episode);
@@ -79,7 +79,7 @@ async function update() {
     stale.delete(episode);
   }
 }
-const poll = () => update().catch(() => showNoNews("planbook watch cannot be read")).finally(() => setTimeout(poll, POLL_MS));
+const poll = () => update().catch(() => showDisconnected("planbook watch cannot be read")).finally(() => setTimeout(poll, POLL_MS));
 function watch() {
   document.documentElement.classList.add("live");
   document.querySelector("header.watch").hidden = false;
@@ -91,8 +91,8 @@ function watch() {
       if (!answer.ok) alert(await answer.text());
     });
   }
-  // The token is in a cookie now; remove it from the address.
+  // A cookie holds the token now, so remove it from the address.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 }
 if (DATA.live) watch();
-else bar.hidden = false;
+else searchBar.hidden = false;

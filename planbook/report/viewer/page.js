@@ -1,5 +1,5 @@
 "use strict";
-// The page: elements, compressed items, the nodes of sections, links to places, and keys.
+// Creates elements, decompresses data, draws the nodes of sections, and handles links, clicks and keys.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const TAGS = new Set("a article b blockquote br code dd details div dl dt em h4 h5 h6 hr li ol p pre s small span strong summary table tbody td th thead tr ul".split(" "));
@@ -9,7 +9,7 @@ const make = (tag, attributes = {}, ...children) => fill(document.createElement(
 const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) if (value || value === 0) element.setAttribute(name, value === true ? "" : value);
-  element.append(...children.flat(Infinity).filter((each) => each || each === 0));
+  element.append(...children.flat(Infinity).filter((child) => child || child === 0));
   return element;
 }
 const details = (kind, summary, ...inside) => make("details", { class: kind }, make("summary", {}, summary), ...inside);
@@ -17,7 +17,7 @@ const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${num
 
 // Decompresses packed data: zlib in base64, as episodes.py writes it.
 async function decompress(data) {
-  const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }
@@ -31,21 +31,21 @@ async function packed(kind, number) {
 }
 
 // A document refers to long texts by number, under a key that no other object has.
-const TEXT = "\u0001";
-const isText = (value) => value !== null && typeof value === "object" && TEXT in value;
+const TEXT_REFERENCE = "\u0001";
+const isTextReference = (value) => value !== null && typeof value === "object" && TEXT_REFERENCE in value;
 async function insertTexts(value) {
-  for (const [name, each] of Object.entries(value)) {
-    if (isText(each)) value[name] = await packed("texts", each[TEXT]);
-    else if (each !== null && typeof each === "object") await insertTexts(each);
+  for (const [name, content] of Object.entries(value)) {
+    if (isTextReference(content)) value[name] = await packed("texts", content[TEXT_REFERENCE]);
+    else if (content !== null && typeof content === "object") await insertTexts(content);
   }
   return value;
 }
-async function documentOf(holder) {
+async function documentOf(container) {
   if (DATA.live) {
-    const answer = await fetch(`episode/${holder.dataset.document}`);
+    const answer = await fetch(`episode/${container.dataset.document}`);
     return answer.ok ? answer.json() : null;
   }
-  return insertTexts(await packed("documents", Number(holder.dataset.document)));
+  return insertTexts(await packed("documents", Number(container.dataset.document)));
 }
 
 // Draws a node of a section, which elements.py defines.
@@ -63,50 +63,49 @@ function text(value, kind = "", characters = 1200, lines = 24) {
   return details(`long ${kind}`.trim(), [`${begin} … `, make("small", {}, counted(value.length, "character"))], make("pre", {}, value));
 }
 
-// Opening episodes, and navigating inside them.
 const episodes = []; // the rows of all runs, in order
 const unpacking = new WeakMap();
-let here = null;
+let currentEpisode = null;
 
 // Draws an episode or another packed document inside its element, the first time that it is opened.
-function unpack(holder) {
-  if (!unpacking.has(holder)) unpacking.set(holder, drawInside(holder));
-  return unpacking.get(holder).catch((error) => {
-    unpacking.delete(holder); // opening it again tries again
+function unpack(container) {
+  if (!unpacking.has(container)) unpacking.set(container, drawInside(container));
+  return unpacking.get(container).catch((error) => {
+    unpacking.delete(container); // so that opening the element again tries again
     throw error;
   });
 }
-async function drawInside(holder) {
-  if (holder.dataset.document === undefined) return;
-  const content = await documentOf(holder);
-  const fresh = make("div", { class: "inside" }, content && drawDocument(content, holder.id));
-  const inside = holder.querySelector(":scope > .inside");
-  if (!inside) holder.append(fresh);
+async function drawInside(container) {
+  if (container.dataset.document === undefined) return;
+  const content = await documentOf(container);
+  const fresh = make("div", { class: "inside" }, content && drawDocument(content, container.id));
+  const inside = container.querySelector(":scope > .inside");
+  if (!inside) container.append(fresh);
   else if (content) updateChildren(inside, fresh);
 }
-async function show(holder) {
-  holder.hidden = false;
-  await unpack(holder);
-  if ("open" in holder) holder.open = true;
+async function show(container) {
+  container.hidden = false;
+  await unpack(container);
+  if ("open" in container) container.open = true;
 }
 document.addEventListener("toggle", (event) => {
   if (event.target.matches(".episode, .packed") && event.target.open) unpack(event.target);
 }, true);
 
 function reveal(element) {
-  for (let each = element; each; each = each.parentElement) if (each.matches("details")) each.open = true;
+  for (let ancestor = element; ancestor; ancestor = ancestor.parentElement) if (ancestor.matches("details")) ancestor.open = true;
 }
-async function go(name) {
-  const holder = [...document.querySelectorAll(".episode, .packed")].find((each) => name === each.id || name.startsWith(`${each.id}-`));
-  if (holder) await show(holder);
-  const place = document.getElementById(name);
-  if (!place) return;
-  reveal(place);
-  if (place.matches(".steps > li")) selectStep(place);
-  if (holder) here = holder;
-  place.scrollIntoView({ block: place === holder ? "start" : "center" });
+async function goTo(id) {
+  const container = [...document.querySelectorAll(".episode, .packed")].find((element) => id === element.id || id.startsWith(`${element.id}-`));
+  if (container) await show(container);
+  const target = document.getElementById(id);
+  if (!target) return;
+  reveal(target);
+  if (target.matches(".steps > li")) selectStep(target);
+  if (container) currentEpisode = container;
+  target.scrollIntoView({ block: target === container ? "start" : "center" });
   document.querySelector(".linked")?.classList.remove("linked");
-  place.classList.add("linked");
+  target.classList.add("linked");
 }
 
 // Marks a step and the line of the plan that took it, and removes the marks from all other steps and lines.
@@ -114,49 +113,48 @@ function selectStep(step) {
   document.querySelector(".steps .at")?.classList.remove("at");
   document.querySelector(".code .now")?.classList.remove("now");
   step.classList.add("at");
-  const found = step.closest(".cell")?.querySelector(".code > code")?.children[Number(step.dataset.line) - 1];
-  if (!found) return;
-  found.classList.add("now");
-  const box = found.closest(".code");
-  const top = found.getBoundingClientRect().top - box.getBoundingClientRect().top;
+  const line = step.closest(".cell")?.querySelector(".code > code")?.children[Number(step.dataset.line) - 1];
+  if (!line) return;
+  line.classList.add("now");
+  const box = line.closest(".code");
+  const top = line.getBoundingClientRect().top - box.getBoundingClientRect().top;
   if (top < 0 || top > box.clientHeight - 30) box.scrollTop += top - box.clientHeight / 3;
 }
 function moveStep(by) {
-  const inside = here?.open ? here : document.querySelector(".episode[open]");
+  const inside = currentEpisode?.open ? currentEpisode : document.querySelector(".episode[open]");
   const steps = [...(inside?.querySelectorAll(".steps > li[id]") ?? [])];
-  const at = steps.findIndex((each) => each.classList.contains("at"));
+  const at = steps.findIndex((step) => step.classList.contains("at"));
   const next = steps[at < 0 ? (by > 0 ? 0 : steps.length - 1) : at + by];
   if (!next) return;
-  here = inside;
+  currentEpisode = inside;
   reveal(next);
   selectStep(next);
   next.scrollIntoView({ block: "nearest" });
 }
-document.addEventListener("focusin", (event) => { here = event.target.closest(".episode") ?? here; });
+document.addEventListener("focusin", (event) => { currentEpisode = event.target.closest(".episode") ?? currentEpisode; });
 
-// Keys and clicks.
 function moveEpisode(by) {
-  const every = episodes.filter((each) => !each.hidden);
-  const at = every.indexOf(here);
-  const next = at < 0 ? (by > 0 ? every[0] : every.at(-1)) : every[at + by];
+  const visible = episodes.filter((episode) => !episode.hidden);
+  const at = visible.indexOf(currentEpisode);
+  const next = at < 0 ? (by > 0 ? visible[0] : visible.at(-1)) : visible[at + by];
   if (!next) return;
-  here = next;
+  currentEpisode = next;
   const head = next.querySelector(".head");
   head.focus({ preventScroll: true });
   head.scrollIntoView({ block: "nearest" });
 }
 function leave() {
-  if (document.activeElement === searched) {
-    searched.value = "";
+  if (document.activeElement === searchInput) {
+    searchInput.value = "";
     find("");
-    searched.blur();
+    searchInput.blur();
   } else document.activeElement?.blur?.();
 }
 const KEYS = {
-  "/": () => { searched.focus(); searched.select(); },
+  "/": () => { searchInput.focus(); searchInput.select(); },
   j: () => moveEpisode(1),
   k: () => moveEpisode(-1),
-  o: () => { if (here?.matches("details")) here.open = !here.open; },
+  o: () => { if (currentEpisode?.matches("details")) currentEpisode.open = !currentEpisode.open; },
   n: () => jump(1),
   N: () => jump(-1),
   "]": () => moveStep(1),
@@ -173,5 +171,5 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest?.(selector);
   if (at(".steps > li[id]") && !at("a, summary")) selectStep(at(".steps > li[id]"));
-  here = at(".episode") ?? here;
+  currentEpisode = at(".episode") ?? currentEpisode;
 });

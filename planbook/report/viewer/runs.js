@@ -2,7 +2,7 @@
 
 const AFTER_EPISODES = ["counts", "configuration"]; // the sections below the episodes
 const FILTERED_BY = ["outcome", "type", "cause"];
-const KICKER = DATA.live ? "planbook watch" : "planbook report"; // the line above the heading
+const COMMAND = DATA.live ? "planbook watch" : "planbook report"; // shown above the heading
 const KEYS_NOTE = `Keys: ${DATA.live ? "" : "/ searches, n and N go to the next and previous hit; "}j and k go to the next and previous episode, o opens it; ] and [ go to the next and previous step.`;
 
 function drawRun(run) {
@@ -15,9 +15,9 @@ function drawRun(run) {
   }
   document.querySelector("main").append(make("article", { class: "run", id: run.id },
     make("header", {},
-      make("p", { class: "over" }, isAlone ? KICKER : "run"),
+      make("p", { class: "overline" }, isAlone ? COMMAND : "run"),
       make(isAlone ? "h1" : "h2", { class: isAlone ? "" : "name" }, isAlone ? run.title : run.name),
-      make("p", { class: "over" }, isAlone ? run.name : run.title),
+      make("p", { class: "overline" }, isAlone ? run.name : run.title),
       make("nav", { class: "contents", "aria-label": "contents" })),
     make("section", { class: "all-episodes" }, make("h3", {}, "Episodes"), drawFilter(run, rows), list),
     run.outside !== null && make("section", { class: "outside" }, make("h3", {}, "Outside the episodes"),
@@ -28,10 +28,10 @@ function drawSections(runId, sections) {
   const article = document.getElementById(runId);
   let previous = article.querySelector("header");
   for (const { id, title, class: kind, nodes } of sections) {
-    const known = document.getElementById(id);
-    const section = known ?? make("section", { class: kind, id }, title && make("h3", {}, title), make("div", { class: "nodes" }));
+    const existing = document.getElementById(id);
+    const section = existing ?? make("section", { class: kind, id }, title && make("h3", {}, title), make("div", { class: "nodes" }));
     if (AFTER_EPISODES.includes(kind)) previous = article.lastElementChild;
-    if (!known) previous.after(section);
+    if (!existing) previous.after(section);
     updateChildren(section.lastElementChild, make("div", {}, nodes.map(draw)));
     previous = section;
   }
@@ -42,22 +42,22 @@ function drawSections(runId, sections) {
 function drawComparison() {
   const names = DATA.runs.map(({ id, name, title }) => make("li", {}, make("a", { href: `#${id}` }, name), `: ${title}`));
   document.querySelector("main").append(
-    make("header", {}, make("p", { class: "over" }, KICKER), make("h1", {}, `${names.length} runs side by side`), make("nav", {}, make("ul", {}, names))),
+    make("header", {}, make("p", { class: "overline" }, COMMAND), make("h1", {}, `${names.length} runs side by side`), make("nav", {}, make("ul", {}, names))),
     make("section", { class: "comparison", id: "comparison" }, DATA.comparison.map(draw)));
 }
 
-function drawRow({ id, n, outcome, type, cause, shown, task, repeat, goal, detail, document: number }) {
-  const opens = number !== null;
-  const head = make(opens ? "summary" : "div", { class: "head", tabindex: !opens && "-1" },
-    make("span", { class: "n" }, n), make("span", { class: `outcome ${outcome}` }, shown),
+function drawRow({ id, n, outcome, type, cause, status, task, repeat, goal, detail, document: number }) {
+  const hasDocument = number !== null;
+  const head = make(hasDocument ? "summary" : "div", { class: "head", tabindex: !hasDocument && "-1" },
+    make("span", { class: "n" }, n), make("span", { class: `outcome ${outcome}` }, status),
     make("span", { class: "id" }, task, repeat > 0 && [" ", make("small", {}, `repeat ${repeat}`)]), make("span", { class: "goal" }, goal), make("span", { class: "small" }, detail));
-  return make(opens ? "details" : "div", { class: "episode", id, "data-outcome": outcome, "data-type": type, "data-cause": cause, "data-document": number }, head);
+  return make(hasDocument ? "details" : "div", { class: "episode", id, "data-outcome": outcome, "data-type": type, "data-cause": cause, "data-document": number }, head);
 }
 function addChoices(select, rows) {
-  const known = new Set([...select.options].map((option) => option.value));
+  const offered = new Set([...select.options].map((option) => option.value));
   for (const value of rows.map((row) => row.dataset[select.name]).filter(Boolean).sort()) {
-    if (known.has(value)) continue;
-    known.add(value);
+    if (offered.has(value)) continue;
+    offered.add(value);
     const words = DATA.live && value === "not_run" ? "not ended yet" : value.replaceAll("_", " ");
     select.add(new Option(select.name === "type" ? value : words, value));
   }
@@ -65,14 +65,14 @@ function addChoices(select, rows) {
 function drawFilter({ id }, rows) {
   const selects = FILTERED_BY.map((name) => make("select", { name }, new Option("all", "")));
   for (const select of selects) addChoices(select, rows);
-  const wanted = make("input", { name: "words", type: "search", size: 14, placeholder: "id, goal, type" });
+  const wordsInput = make("input", { name: "words", type: "search", size: 14, placeholder: "id, goal, type" });
   const output = make("output");
   const filter = make("form", { class: "filter", autocomplete: "off" }, selects.map((select) => make("label", {}, `${select.name} `, select)),
-    make("label", {}, "words ", wanted), output, make("span", { class: "note" }, KEYS_NOTE));
-  const choose = () => {
+    make("label", {}, "words ", wordsInput), output, make("span", { class: "note" }, KEYS_NOTE));
+  const applyFilter = () => {
     const chosen = selects.filter((select) => select.value);
-    const words = wanted.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const textOf = (row) => [".id", ".goal"].map((each) => row.querySelector(each).textContent).join(" ") + row.dataset.type;
+    const words = wordsInput.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const textOf = (row) => [".id", ".goal"].map((selector) => row.querySelector(selector).textContent).join(" ") + row.dataset.type;
     for (const row of rows) {
       const searchable = words.length ? textOf(row).toLowerCase() : "";
       row.hidden = chosen.some((select) => row.dataset[select.name] !== select.value) || words.some((word) => !searchable.includes(word));
@@ -80,8 +80,8 @@ function drawFilter({ id }, rows) {
     const shown = rows.filter((row) => !row.hidden).length;
     output.textContent = `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown`;
   };
-  filter.addEventListener("input", choose);
+  filter.addEventListener("input", applyFilter);
   filter.addEventListener("submit", (event) => event.preventDefault());
-  choose();
+  applyFilter();
   return filter;
 }

@@ -1,77 +1,77 @@
 // Searches the whole page, including the packed documents.
 
-const bar = document.querySelector(".bar");
-const searched = bar.elements.search;
-const output = bar.querySelector("output");
+const searchBar = document.querySelector(".bar");
+const searchInput = searchBar.elements.search;
+const output = searchBar.querySelector("output");
 const WAIT_MS = 250;
 const SLICE_MS = 25;
-let hits = []; // the parts of the page with hits: the number found in each, and in all parts before it
-let current = -1; // the number of the current hit
-let search = 0;
+let hits = []; // the parts of the page with hits, each with its number of hits, and the number in all parts before it
+let current = -1; // the number of the current hit, or -1
+let searchNumber = 0;
 
-const count = (words, word) => words.split(word).length - 1;
-const contains = (value, word, inTexts) => (typeof value === "string" ? value.toLowerCase().includes(word)
-  : isText(value) ? inTexts.has(value[TEXT])
-    : value !== null && typeof value === "object" && Object.entries(value).some(([name, each]) => name.toLowerCase().includes(word) || contains(each, word, inTexts)));
+const countWord = (text, word) => text.split(word).length - 1;
+const contains = (value, word, textsWithWord) => (typeof value === "string" ? value.toLowerCase().includes(word)
+  : isTextReference(value) ? textsWithWord.has(value[TEXT_REFERENCE])
+    : value !== null && typeof value === "object" && Object.entries(value).some(([name, content]) => name.toLowerCase().includes(word) || contains(content, word, textsWithWord)));
 
-// Returns a function that lets the browser work after each slice of time, and returns true if a newer search has begun.
-function slices(own) {
+// Returns a function that lets the browser work if SLICE_MS have passed, and returns true if a newer search has begun.
+function checkpoint(number) {
   let begun = performance.now();
   return async () => {
     if (performance.now() - begun > SLICE_MS) {
       await new Promise((resume) => setTimeout(resume));
       begun = performance.now();
     }
-    return own !== search;
+    return number !== searchNumber;
   };
 }
 
 async function find(word) {
-  const isOver = slices((search += 1));
+  const isOutdated = checkpoint((searchNumber += 1));
   clear();
   if (!word) return;
-  const inTexts = new Set();
+  const textsWithWord = new Set();
   for (const { script, first } of chunks.texts) {
-    if (await isOver()) return;
-    (await decompress(script.textContent)).forEach((each, number) => { if (each.toLowerCase().includes(word)) inTexts.add(first + number); });
+    if (await isOutdated()) return;
+    (await decompress(script.textContent)).forEach((text, number) => { if (text.toLowerCase().includes(word)) textsWithWord.add(first + number); });
   }
   const parts = [...document.querySelectorAll("main > header, main > section, .run > header, .run > section:not(.outside, .all-episodes), .packed, .episode")];
   for (const [number, part] of parts.entries()) {
-    if (await isOver()) return;
-    const found = await countIn(part, word, inTexts);
-    if (found) {
-      hits.push({ part, found, before: countAll() });
-      if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
-      bar.classList.add("found");
+    if (await isOutdated()) return;
+    const count = await countHits(part, word, textsWithWord);
+    if (count) {
+      hits.push({ part, count, before: countAll() });
+      if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = count;
+      searchBar.classList.add("found");
     }
     if (number % 20 === 0 || number + 1 === parts.length) showCounts(number + 1 < parts.length);
   }
 }
-async function countIn(part, word, inTexts) {
+async function countHits(part, word, textsWithWord) {
   const { document: number } = part.dataset;
-  if (number === undefined) return count(wordsIn(part).text, word);
-  const found = count(wordsIn(part.firstElementChild).text, word);
+  if (number === undefined) return countWord(wordsIn(part).text, word);
+  const inSummary = countWord(wordsIn(part.firstElementChild).text, word);
   const content = await packed("documents", Number(number));
-  if (!contains(content, word, inTexts)) return found;
+  if (!contains(content, word, textsWithWord)) return inSummary;
   const drawn = make("div", {}, ...drawDocument(await insertTexts(content), part.id));
-  return found + count(wordsIn(drawn).text, word);
+  return inSummary + countWord(wordsIn(drawn).text, word);
 }
-const countAll = () => (hits.length ? hits.at(-1).before + hits.at(-1).found : 0);
-function showCounts(going) {
-  const inside = hits.filter((each) => each.part.matches(".episode")).length;
+const countAll = () => (hits.length ? hits.at(-1).before + hits.at(-1).count : 0);
+function showCounts(isSearching) {
+  const episodeCount = hits.filter(({ part }) => part.matches(".episode")).length;
   const position = current < 0 ? "" : `${current + 1} of `;
-  output.textContent = `${position}${counted(countAll(), "hit")}, ${counted(inside, "episode")}${going ? " …" : ""}`;
+  output.textContent = `${position}${counted(countAll(), "hit")}, ${counted(episodeCount, "episode")}${isSearching ? " …" : ""}`;
 }
 function clear() {
-  for (const each of hits) delete each.part.querySelector(".head > .small")?.dataset.hits;
+  for (const { part } of hits) delete part.querySelector(".head > .small")?.dataset.hits;
   hits = [];
-  bar.classList.remove("found");
+  searchBar.classList.remove("found");
   current = -1;
   output.textContent = "";
   globalThis.CSS.highlights?.clear();
 }
 
-// Returns the text of a part of the page in lower case, and the offset of each of its text nodes.
+// Returns the lower-case text of a part of the page, and its text nodes with their offsets.
 function wordsIn(part) {
   const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
   const nodes = [];
@@ -86,15 +86,15 @@ function wordsIn(part) {
 // Returns the ranges of a word in a part of the page, in reading order.
 function rangesIn(part, word) {
   const { text, nodes } = wordsIn(part);
-  const spot = (at) => {
-    const found = nodes.findLast((each) => each.from <= at);
-    return [found.node, at - found.from];
+  const positionAt = (offset) => {
+    const { node, from } = nodes.findLast((entry) => entry.from <= offset);
+    return [node, offset - from];
   };
   const ranges = [];
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
     const range = new Range();
-    const [node, last] = spot(at + word.length - 1);
-    range.setStart(...spot(at));
+    const [node, last] = positionAt(at + word.length - 1);
+    range.setStart(...positionAt(at));
     range.setEnd(node, last + 1);
     ranges.push(range);
   }
@@ -105,14 +105,14 @@ async function jump(by) {
   if (!hits.length) return;
   const start = current < 0 && by < 0 ? 0 : current; // the first step backwards leads to the last hit
   current = (start + by + countAll()) % countAll();
-  const { part, before } = hits.findLast((each) => each.before <= current);
+  const { part, before } = hits.findLast((hit) => hit.before <= current);
   if (part.matches(".packed, .episode")) await show(part);
-  const ranges = rangesIn(part, searched.value.trim().toLowerCase());
+  const ranges = rangesIn(part, searchInput.value.trim().toLowerCase());
   const range = ranges[Math.min(current - before, ranges.length - 1)];
   showCounts(false);
   if (!range) return;
   reveal(range.startContainer.parentElement);
-  if (part.matches(".episode")) here = part;
+  if (part.matches(".episode")) currentEpisode = part;
   if (globalThis.CSS.highlights) {
     CSS.highlights.set("hits", new Highlight(...ranges));
     CSS.highlights.set("hit", new Highlight(range));
@@ -120,13 +120,13 @@ async function jump(by) {
   scrollBy({ top: range.getBoundingClientRect().top - innerHeight / 3 });
 }
 
-let waiting = 0;
-bar.addEventListener("submit", (event) => {
+let searchTimer = 0;
+searchBar.addEventListener("submit", (event) => {
   event.preventDefault();
   jump(1);
 });
-bar.addEventListener("input", () => {
-  clearTimeout(waiting);
-  waiting = setTimeout(() => find(searched.value.trim().toLowerCase()), WAIT_MS);
+searchBar.addEventListener("input", () => {
+  clearTimeout(searchTimer);
+  searchTimer = setTimeout(() => find(searchInput.value.trim().toLowerCase()), WAIT_MS);
 });
-bar.addEventListener("click", (event) => { if (event.target.dataset.hit) jump(Number(event.target.dataset.hit)); });
+searchBar.addEventListener("click", (event) => { if (event.target.dataset.hit) jump(Number(event.target.dataset.hit)); });

@@ -75,7 +75,7 @@ def test_the_model_calls_of_copied_episodes_are_not_counted(played: Path, tmp_pa
     assert result["model_calls"] == len(requests) - len(copied)
     assert without_times(invoke("run", "--resume", tmp_path / "built", "--json").result) == without_times(result)
     built = read_folder(tmp_path / "built")
-    assert built.steps[-1].calls == built.summary().model_calls == result["model_calls"]
+    assert built.building_states[-1].calls == built.summary().model_calls == result["model_calls"]
 
 
 def test_episodes_are_chosen_by_type_and_skipped_once_their_type_was_solved_often(

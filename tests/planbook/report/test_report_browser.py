@@ -132,14 +132,14 @@ def test_the_search_finds_words_in_compressed_prompts(reader: ReportReader) -> N
     assert word not in reader.ask("return document.querySelector('main').textContent.toLowerCase()")
     reader.press("/", word)
     reader.wait("return /^\\d+ hits?, \\d+ episodes?$/.test(document.querySelector('.bar output').textContent)")
-    hits = reader.ask("return hits.map((each) => [each.part.id, each.found])")
+    hits = reader.ask("return hits.map((each) => [each.part.id, each.count])")
     assert hits
     reader.press(Keys.ENTER)
     reader.opened(hits[0][0])
     reader.wait("return CSS.highlights.has('hit')")
     assert reader.ask("return [...CSS.highlights.get('hit')][0].toString().toLowerCase()") == word
     for anchor, count in hits:
-        reader.ask("go(arguments[0])", anchor)
+        reader.ask("goTo(arguments[0])", anchor)
         reader.opened(anchor)
         ranges = "return rangesIn(document.getElementById(arguments[0]), arguments[1]).length"
         assert reader.ask(ranges, anchor, word) == count

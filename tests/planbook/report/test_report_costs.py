@@ -101,7 +101,7 @@ def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Pa
     assert format_money(sum(expected(1).values())) in section
     assert "Outside the episodes, in learning and formulating: 1 call, 4,300 tokens" in section
     (section,) = reported(folder, out=page).all("section", class_="cost")
-    assert "use --prices to give a table that has it" in section
+    assert "use --prices to give a table that lists it" in section
     refusal("report", folder, "--prices", tmp_path / "none.json")
 
 

@@ -12,9 +12,9 @@ from hypothesis import given, strategies as st
 
 from planbook.report import report_runs
 from planbook.report.episodes import (
-    CHUNK,
-    LONG_TEXT,
-    TEXT,
+    CHUNK_CHARS,
+    LONG_TEXT_CHARS,
+    TEXT_REFERENCE,
     Chunk,
     DocumentPacker,
     episode_document,
@@ -43,17 +43,17 @@ def texts_in(packer: DocumentPacker) -> list[Chunk]:
 
 @given(st.lists(st.text(), max_size=20))
 def test_equal_texts_are_packed_once(shown: list[str]) -> None:
-    packer, texts = DocumentPacker(), [text + "." * LONG_TEXT for text in shown]
+    packer, texts = DocumentPacker(), [text + "." * LONG_TEXT_CHARS for text in shown]
     packer.add(texts)
     ((_, chunk),) = [each for each in packer.chunks() if each[0] == "documents"]
     found = all_items(texts_in(packer))
-    assert [found[reference[TEXT]] for reference in all_items([chunk])[0]] == texts
+    assert [found[reference[TEXT_REFERENCE]] for reference in all_items([chunk])[0]] == texts
     assert sorted(found) == list(range(len(set(shown))))
 
 
 def test_full_chunks_are_closed() -> None:
     packer = DocumentPacker()
-    every = [f"{number} {'x' * (CHUNK // 2)}" for number in range(5)]
+    every = [f"{number} {'x' * (CHUNK_CHARS // 2)}" for number in range(5)]
     assert [packer.add(text) for text in every * 2] == list(range(10))
     chunks = texts_in(packer)
     assert [chunk.first for chunk in chunks] == [0, 2, 4]
@@ -65,14 +65,14 @@ def test_a_lone_surrogate_is_packed_as_an_escape() -> None:
 
 
 def test_only_long_texts_are_replaced_by_numbers() -> None:
-    packer, long = DocumentPacker(), HOSTILE * LONG_TEXT
-    packer.add({"a": [long, HOSTILE[:LONG_TEXT]], "b": long})
+    packer, long = DocumentPacker(), HOSTILE * LONG_TEXT_CHARS
+    packer.add({"a": [long, HOSTILE[:LONG_TEXT_CHARS]], "b": long})
     (_, chunk), _ = packer.chunks()
-    assert all_items([chunk]) == {0: {"a": [{TEXT: 0}, HOSTILE[:LONG_TEXT]], "b": {TEXT: 0}}}
+    assert all_items([chunk]) == {0: {"a": [{TEXT_REFERENCE: 0}, HOSTILE[:LONG_TEXT_CHARS]], "b": {TEXT_REFERENCE: 0}}}
 
 
 def test_a_key_is_never_mistaken_for_the_number_of_a_text() -> None:
-    assert escape_json({TEXT: 3, "a": HIDDEN}) == {"\\x01": 3, "a": escape_json(HIDDEN)}
+    assert escape_json({TEXT_REFERENCE: 3, "a": HIDDEN}) == {"\\x01": 3, "a": escape_json(HIDDEN)}
     assert escape_json(HIDDEN).isprintable()
 
 
@@ -90,4 +90,4 @@ def test_shared_prompts_are_in_the_file_once(tmp_path: Path) -> None:
         read = read_run(run, "asked")
         plays = [part for part in episode_document(read, read.episodes[0])["parts"] if "play" in part]
         assert plays[0]["rounds"][0]["cells"]
-        assert row(read, read.episodes[5], "run-0")["shown"] == "not run"
+        assert row(read, read.episodes[5], "run-0")["status"] == "not run"

@@ -4,7 +4,7 @@ import pytest
 
 from planbook.report.elements import nodes_of
 from planbook.report.episodes import document
-from planbook.report.sections import settings
+from planbook.report.sections import nonempty_values
 from planbook.store import Event
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, format_money, interval, utc_time
 
@@ -25,7 +25,7 @@ def test_sums_of_money_have_only_significant_digits(money: float | None, shown: 
 
 def test_empty_settings_are_not_listed() -> None:
     asked = {"env": "toy", "library": "", "selection": {"seeds": [1, 2], "types": [], "limit": None}, "paper": False}
-    assert dict(settings(asked)) == {"env": "toy", "selection.seeds": "1, 2", "paper": "False"}
+    assert dict(nonempty_values(asked)) == {"env": "toy", "selection.seeds": "1, 2", "paper": "False"}
 
 
 def test_code_in_a_sentence_is_marked() -> None:

@@ -18,7 +18,7 @@ from planbook.results.measures import (
     measure_lines,
     milestone_parts,
     milestones,
-    overall,
+    overall_measure,
     unlock_score,
 )
 from planbook.results.summary import Summary, figure_parts, summarise
@@ -78,10 +78,10 @@ def test_means_are_over_all_played_episodes() -> None:
 def test_each_type_and_all_types_together_have_figures() -> None:
     summary = summed({0: ending(reward=1.0), 1: ending(reward=4.0, steps=9.0), 2: ending()}, "xyz")
     assert list(summary.measures) == ["x", "y", "all"]
-    assert overall(summary.measures, "reward") == Measure(mean=2.5, sd=2.1213, episodes=2)
-    assert overall(summary.measures, "steps") == Measure(mean=9.0, sd=None, episodes=1)
-    assert overall(summary.measures, "moons") is None
-    assert overall({}, "reward") is None
+    assert overall_measure(summary.measures, "reward") == Measure(mean=2.5, sd=2.1213, episodes=2)
+    assert overall_measure(summary.measures, "steps") == Measure(mean=9.0, sd=None, episodes=1)
+    assert overall_measure(summary.measures, "moons") is None
+    assert overall_measure({}, "reward") is None
     lines = list(measure_lines(summary.measures))
     assert lines[1] == "Measured in y: reward 4, steps 9; over 1 episode."
     assert lines[2].endswith("over 1 to 2 episodes.")

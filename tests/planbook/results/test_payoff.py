@@ -79,7 +79,7 @@ def test_a_break_even_needs_successes_in_both_runs_and_one_without_learning(
 
 def test_the_cost_of_a_solved_task_includes_learning(home: Path, curve: Finished) -> None:
     baseline, learned = curve.result["rows"][0]["paying"], payoff(home / "curve" / "after-4")
-    cost = read_folder(home / "built").steps[-1]
+    cost = read_folder(home / "built").building_states[-1]
     assert (baseline["learning_calls"], baseline["learning_tokens"]) == (0, 0)
     assert (learned["learning_calls"], learned["learning_tokens"]) == (cost.calls, cost.tokens)
     each = learned["per_solved"]
@@ -166,7 +166,7 @@ def test_learning_after_the_start_of_a_test_does_not_count(tmp_path: Path) -> No
     library, tested = tmp_path / "built", tmp_path / "tested"
     assert invoke(*BUILD, "--tasks-per-type", 2, "--budget", "calls=8", "--out", library).returncode == 4
     spent = tokens(library)
-    assert spent > read_folder(library).steps[-1].tokens, "learning from an episode was interrupted"
+    assert spent > read_folder(library).building_states[-1].tokens, "learning from an episode was interrupted"
     assert invoke("test", "--env", "toy", "--model", "none", "--library", library, "--out", tested).returncode == 0
     assert payoff(tested)["learning_tokens"] == spent
     assert invoke("build", "--resume", library, "--budget", "calls=99").returncode == 0

@@ -46,7 +46,7 @@ def test_a_run_is_paused_continued_and_stopped(tmp_path: Path) -> None:
         assert first["under_way"]
         assert all(each["task"] and each["goal"] for each in first["state"]["now"])
         page = watcher.get("/").text
-        assert '"shown":"waiting"' in page
+        assert '"status":"waiting"' in page
         assert watcher.ask("pause").status == 200
         wait_until(lambda: watcher.doing() == "paused")
         before, ended = count(folder, ("act", "outcome")), count(folder, "outcome")
@@ -175,8 +175,8 @@ def test_skipped_building_tasks_are_not_counted(tmp_path: Path) -> None:
     assert built.result["left_out"] > 0
     assert invoke("report", run, "--out", tmp_path / "report.html").returncode == 0
     page = (tmp_path / "report.html").read_text()
-    assert page.count('"shown":"skipped"') == built.result["left_out"]
-    assert '"shown":"begun"' not in page
+    assert page.count('"status":"skipped"') == built.result["left_out"]
+    assert '"status":"begun"' not in page
     with closing(FollowedRun(run)) as following:
         state = following.update_since(0)["state"]
         assert state["total"] == state["ended"] == built.result["tasks"]
