@@ -129,7 +129,7 @@ def play_curve(settings: Settings, *, table: bool) -> tuple[int, Curve]:
         if series.stopped:
             not_begun = ", ".join(map(str, settings.after[len(folders) + 1 :]))
             begun = f", and not begun at {not_begun}" if not_begun else ""
-            console().print(f"Not finished at {counted(number, 'building task')}{begun}; {series.how_to_continue}")
+            console().print(f"Not finished at {counted(number, 'training task')}{begun}; {series.how_to_continue}")
             break
         folders.append(series.out / name)
     price = prices_from(settings.prices) if settings.prices else None
