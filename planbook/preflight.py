@@ -140,7 +140,7 @@ def print_paper_settings(config: Config) -> None:
     theirs = paper_settings(
         config.planner, config.env, split, selection.types, config.planner_options, for_build=for_build
     )
-    ERRORS.print(f"Settings taken from the paper on {theirs.paper}: {theirs.in_force(config) or 'none'}")
+    ERRORS.print(f"Settings of {theirs.paper} taken from its paper: {theirs.in_force(config) or 'none'}")
 
 
 # Before a run is resumed or joined

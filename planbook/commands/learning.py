@@ -41,7 +41,7 @@ from planbook.planner import BudgetEnded, Recall
 from planbook.results import read_folder
 from planbook.results.summary import Summary
 from planbook.rules import count_evidence, evidence_table, rule_text
-from planbook.runs import Run, RunFile, is_run, new_folder
+from planbook.runs import Run, is_run, new_folder
 from planbook.settings import Settings, ablated_options
 from planbook.terminal import describe_spending, print_parts
 from planbook.workers import check_roles
@@ -269,7 +269,7 @@ def effect_command(library: Path, parts: str, settings: Settings) -> CommandResu
     RUN is a run of `planbook build`. One run plays with everything. Then, for each rule or skill, a run without it
     plays the tasks that use it.
     """
-    env = settings.env or (RunFile.read(library).config.env if is_run(library) else "")
+    env = settings.env or _env_of_library(library)
     config = test_config(settings.model_copy(update={"library": str(library), "env": env}))
     known, chosen = single_parts(library_knowledge(config)), split_names(parts)
     if unknown := sorted(set(chosen) - set(known)):
@@ -280,6 +280,18 @@ def effect_command(library: Path, parts: str, settings: Settings) -> CommandResu
             "--planner procedures"
         )
     return play_effects(config, chosen or known, Series(settings, settings.out or new_folder(config)))
+
+
+def _env_of_library(library: Path) -> str:
+    """Return the environment in which a run learned, or "" for a folder that is not a run.
+
+    Raises BadArgument if a run has learned nothing.
+    """
+    if not is_run(library):
+        return ""
+    with closing(Run.open(library)) as run:
+        check_learns(run)
+        return run.config.env
 
 
 def play_effects(config: Config, parts: Sequence[str], series: Series) -> CommandResult:

@@ -146,7 +146,7 @@ def library_state(config: Config, library: Run) -> KnowledgeState:
     Raises BadArgument if ``library`` is not a run of `planbook build`, has learned nothing yet, belongs to a different
     environment, or has fewer tasks than ``--after`` asks for.
     """
-    check_learns(library, advice="; name another library")
+    check_learns(library, advice="; name another library with --library")
     # only names are compared: the code of the library's environment is not loaded, since it may be untrusted
     built_on = {entry.task.env for entry in library.entries()}
     if library.config.env != config.env and config.environment.name not in built_on:

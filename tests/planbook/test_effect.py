@@ -43,6 +43,14 @@ def test_rules_that_cost_thirty_points_are_found_and_others_are_not(tmp_path: Pa
     assert "Significantly fewer tasks are solved without: rule_" in finished.printed
 
 
+def test_a_run_that_learned_nothing_is_refused_without_naming_an_option_that_effect_lacks(tmp_path: Path) -> None:
+    invoke("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
+    refused = invoke("effect", tmp_path / "run", "--planner", "procedures")
+    assert refused.returncode == 2
+    assert "so it has learned nothing" in refused.printed
+    assert "--library" not in refused.printed
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_most_effects_are_found_with_at_most_one_false_alarm(noise: float) -> None:
