@@ -34,7 +34,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "effect": ("learning", "Measure what each rule and skill is worth."),
         "skills": ("exchanging", "Write procedures as SKILL.md folders, and verify them."),
     },
-    "Look": {
+    "Inspect": {
         "report": ("viewing", "Write runs as one HTML page."),
         "watch": ("viewing", "Show a run in the browser while it is played."),
         "show": ("viewing", "Print one episode."),
@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "export": ("exchanging", "Write episodes for other tools."),
         "import": ("exchanging", "Make a run from exported episodes."),
     },
-    "Tools": {
+    "Utilities": {
         "check": ("checking", "Check a plan without running it."),
         "check-env": ("checking", "Check your own environment."),
         "envs": ("inspection", "List environments, and what is installed or missing."),

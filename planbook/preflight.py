@@ -129,7 +129,7 @@ def missing_demonstrations_warning(config: Config) -> str:
     names = f" {', '.join(map(repr, missing))}" if available else ""
     names = f"demonstration{'s' if len(missing) > 1 or not names else ''}{names}"
     add = f"to add one, write DIR/{environment}/demonstrations/{missing[0]}.md and give --library DIR"
-    return f"{environment} has no {names} for {config.title}, so prompts do without; {add}"
+    return f"{environment} has no {names} for {config.title}, so its prompts have none; {add}"
 
 
 def print_paper_settings(config: Config) -> None:
@@ -141,7 +141,7 @@ def print_paper_settings(config: Config) -> None:
     paper = paper_settings(
         config.planner, config.env, split, selection.types, config.planner_options, for_build=for_build
     )
-    ERRORS.print(f"Settings of {paper.paper} in force: {paper.describe_in_force(config) or 'none'}")
+    ERRORS.print(f"Settings of {paper.paper} taken from its paper: {paper.describe_in_force(config) or 'none'}")
 
 
 # Before a run is resumed or joined

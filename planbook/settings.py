@@ -92,7 +92,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     split: str = option("", "The split to play, and how many of its tasks.", Option("Tasks", metavar="SPLIT[:N]"))
     types: Names = option(
         (),
-        "The task types to play. Or `found`: use types learned from plans and goals; `given`: the environment's own.",
+        "The task types to play; or found: types inferred from plans and goals; or given: the environment's own types.",
         Option("Tasks", metavar="T,..."),
     )
     goals: Path | None = option(
@@ -341,7 +341,8 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
             return self.library
         folder = Path(self.library).resolve()
         if not folder.is_dir():
-            raise BadArgument(f"--library {self.library}: no such folder; name another, or {' or '.join(LIBRARIES)}")
+            shipped = " or ".join(LIBRARIES)
+            raise BadArgument(f"--library {self.library}: there is no such folder; name another folder, or {shipped}")
         return str(folder)
 
     def sampling_by_role(self, defaults: Mapping[str, JsonValue] = {}) -> dict[str, Sampling]:

@@ -41,10 +41,10 @@ def suggestion(name: str, known_names: Iterable[str]) -> str:
     return f"did you mean `{near}`?" if near else ""
 
 
-def did_you_mean(name: str, known_names: Iterable[str], introduction: str = "there are") -> str:
-    """Return the end of a message about an unknown name, such as ``; did you mean X? There are X, Y``.
+def did_you_mean(name: str, known_names: Iterable[str], introduction: str = "known:") -> str:
+    """Return the end of a message about an unknown name: ``; did you mean X? Known: X, Y``.
 
-    ``introduction``, here "there are", precedes the list of known names.
+    ``introduction``, in the example "known:", precedes the list of known names.
     """
     names = list(known_names)
     guess = closest(name, names)

@@ -34,7 +34,7 @@ class MinecraftOptions(EnvironmentOptions):
     )
     chances: bool = Field(
         default=False,
-        description="Goals fail by bad luck as often as in table 18. Such a failure takes the goal's whole time limit.",
+        description="Goals fail by chance as often as in table 18. Such a failure takes the goal's whole time limit.",
     )
     terse: bool = Field(
         default=False,
@@ -42,7 +42,7 @@ class MinecraftOptions(EnvironmentOptions):
     )
     paper_state: bool = Field(
         default=False,
-        description="Describe the state as DEPS does: only the inventory and the biome, not the sight or the time.",
+        description="Describe the state as DEPS does: only inventory and biome, not the things in sight or the time.",
     )
 
 

@@ -76,7 +76,7 @@ def check_env(env: str, settings: Settings) -> CommandResult:
 def check_command(plan: Path, settings: Settings) -> CommandResult:
     """Check a plan file or a procedure without running it, and list every fault with its line.
 
-    With --task, a plan without such faults is then dry-run on that task: its calls are examined as far as possible
+    With --task, a plan without such faults is also dry-run on that task: its calls are examined as far as possible
     without acting. Actions that are certain to fail are reported, if the environment declares their preconditions.
 
     The code that you name with --env is imported, and so are the Python judges of its task file if --task is given.
@@ -110,7 +110,7 @@ def execute(plan: Path, settings: Settings, strict: bool) -> CommandResult:
 def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
     """Yield each selected task with the report of a dry run, which examines the plan's calls without taking actions.
 
-    The report is None if the environment declares no preconditions of its actions.
+    The report is None if the environment declares no preconditions for its actions.
     """
     environment, options = settings.environment(), settings.environment_options()
     for task in environment.select(Selection(ids=settings.tasks), options) if settings.tasks else ():
@@ -241,7 +241,7 @@ def print_check(plan: Path, faults: list[Fault], reports: Sequence[tuple[Task, D
 
 def _describe_dry_run(task: Task, report: DryRun | None) -> str:
     if report is None:
-        return f"{task.env} declares no preconditions of its actions"
+        return f"{task.env} declares no preconditions for its actions"
     failing = len({(fault.line, fault.column) for fault in report.faults})
     if not report.followed:
         return "the plan has too many paths, or code that a dry run cannot follow; no call was examined"

@@ -95,7 +95,7 @@ def skills() -> None:
 @click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder; by default RUN/skills.")
 @JSON
 def skills_export(run: Path, out: Path | None) -> CommandResult:
-    """Write a SKILL.md folder for each procedure that RUN, a run of `planbook build`, learned and verified."""
+    """Write a SKILL.md folder for each verified procedure of RUN, a run of `planbook build`."""
     from planbook.export.skills import export_skills
 
     written, left_out = export_skills(run, out)

@@ -42,7 +42,7 @@ WRITABLE_FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.group()
 def graph() -> None:
-    """Prompt graphs: files of questions to a model that build on each other, without coding."""
+    """Prompt graphs: files of questions to a model, each of which can use the answers to earlier ones."""
 
 
 @graph.command()
@@ -153,7 +153,7 @@ def _models(file: GraphFile, user_models: Mapping[str, str]) -> dict[str, str]:
     models = {role: absolute_model(model) for role, model in models_by_role(user_models).items()}
     known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
-        raise BadArgument(f"no node in {file.name} asks {unknown[0]}{suggestion(unknown[0], known)}")
+        raise BadArgument(f"no node in {file.name} asks the role {unknown[0]}{suggestion(unknown[0], known)}")
     missing = [role for role in file.roles if not (models.get(role) or models.get(DEFAULT_ROLE))]
     if missing:
         raise BadArgument(

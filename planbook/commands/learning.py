@@ -41,7 +41,7 @@ from planbook.planner import BudgetEnded, Recall
 from planbook.results import read_folder
 from planbook.results.summary import Summary
 from planbook.rules import count_evidence, evidence_table, rule_text
-from planbook.runs import Run, RunFile, is_run, new_folder
+from planbook.runs import Run, is_run, new_folder
 from planbook.settings import Settings, ablated_options
 from planbook.terminal import describe_spending, print_parts
 from planbook.workers import check_roles
@@ -69,7 +69,7 @@ PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "re
 )
 @JSON
 def build_command(settings: Settings) -> tuple[int, Summary]:
-    """Learn rules, skills and procedures from episodes, one after the other."""
+    """Learn rules, skills and procedures from one episode after another."""
     return build(settings)
 
 
@@ -94,7 +94,7 @@ def building_config(settings: Settings) -> Config:
     config = settings.config(planner, ablated_options(planner, settings.without), for_build=True)
     learning = _with_paper_defaults(learning, settings, planner)
     if learning.libraries_only and "rules" not in config.without and config.library == SHIPPED_LIBRARY:
-        note = "No rules are learned, so planners get only those of the starting examples"
+        note = "No rules are learned, so planners get only the rules of the starting examples"
         ERRORS.print(f"{note}. To use others, build rules first, and name that run with --library.", style="yellow")
     return config.model_copy(update={"learning": learning})
 
@@ -146,7 +146,7 @@ def check_verifiable(config: Config, task: Task) -> None:
 @options("models", "Spending")
 @JSON
 def formulate_command(folder: Path, settings: Settings) -> CommandResult:
-    """Write the manual from the rules of a run of `planbook build`, with its models unless --model names others."""
+    """Write the manual from the rules of RUN, a run of `planbook build`, with its models unless you name others."""
     out = console()
     with closing(Run.open(folder, to_play=True)) as run:
         check_learns(run)
@@ -250,16 +250,17 @@ def rules(run: Path, what: str, which: str) -> CommandResult:
 @click.command("effect", cls=Command)
 @click.argument("library", metavar="RUN", type=RUN_FOLDER)
 @click.option(
-    "--parts", default="", show_default="all", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE."
+    "--parts", default="", show_default="all", metavar="NAME,...", help="Measure only these parts: rule_3, skill:TYPE."
 )
 @options(*SELECTION, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
 @JSON
 def effect_command(library: Path, parts: str, settings: Settings) -> CommandResult:
-    """Measure what each rule and skill of RUN, a run of `planbook build`, is worth, by playing test tasks without it.
+    """Measure what each rule and skill that RUN learned is worth, by playing test tasks without it.
 
-    One run plays with everything. Then, for each part, a run without it plays the tasks that use it.
+    RUN is a run of `planbook build`. One run plays with everything. Then, for each rule or skill, a run without it
+    plays the tasks that use it.
     """
-    env = settings.env or (RunFile.read(library).config.env if is_run(library) else "")
+    env = settings.env or _env_of_library(library)
     config = test_config(settings.model_copy(update={"library": str(library), "env": env}))
     all_parts, chosen = single_parts(library_knowledge(config)), split_names(parts)
     if unknown := sorted(set(chosen) - set(all_parts)):
@@ -272,6 +273,18 @@ def effect_command(library: Path, parts: str, settings: Settings) -> CommandResu
             "--planner procedures"
         )
     return play_effects(config, chosen or all_parts, Series(settings, settings.out or new_folder(config)))
+
+
+def _env_of_library(library: Path) -> str:
+    """Return the environment in which a run learned, or "" for a folder that is not a run.
+
+    Raises BadArgument if a run has learned nothing.
+    """
+    if not is_run(library):
+        return ""
+    with closing(Run.open(library)) as run:
+        check_learns(run)
+        return run.config.env
 
 
 def play_effects(config: Config, parts: Sequence[str], series: Series) -> CommandResult:

@@ -255,7 +255,7 @@ def _short_error(fault: Fault) -> str:
     """Return an error in one line, with its line numbers and, if a limit was exceeded, the option that changes it."""
     if fault.type == "reply":
         return first_line(fault.message)
-    callers = f" (called from line {', '.join(map(str, fault.callers[::-1]))})" if fault.callers else ""
+    callers = f" (called from line {', from line '.join(map(str, fault.callers[::-1]))})" if fault.callers else ""
     option = next((name for name in Limits.model_fields if name.startswith(fault.type)), "")
     limit_hint = f"; --limit {option}=N changes the limit" if option and fault.kind is FaultKind.LIMIT else ""
     return f"{first_line(str(fault))}{callers}{limit_hint}"

@@ -129,7 +129,7 @@ def play_curve(settings: Settings, *, table: bool) -> tuple[int, Curve]:
         if series.stopped:
             later_numbers = ", ".join(map(str, settings.after[len(folders) + 1 :]))
             not_begun = f", and not begun at {later_numbers}" if later_numbers else ""
-            console().print(f"Not finished at {counted(number, 'building task')}{not_begun}; {series.how_to_continue}")
+            console().print(f"Not finished at {counted(number, 'training task')}{not_begun}; {series.how_to_continue}")
             break
         folders.append(series.out / name)
     price = load_pricing(settings.prices) if settings.prices else None

@@ -152,14 +152,14 @@ def effect_parts(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     needed = [effect.part for effect in significant if effect.difference < 0]
     harmful = [effect.part for effect in significant if effect.difference > 0]
     unused = [effect.part for effect in ordered if not effect.affected]
-    yield f"Fewer tasks are solved without: {', '.join(needed) or 'none significantly'}."
+    yield f"Significantly fewer tasks are solved without: {', '.join(needed) or 'no single part'}."
     if harmful:
-        yield f"More tasks are solved without: {', '.join(harmful)}."
+        yield f"Significantly more tasks are solved without: {', '.join(harmful)}."
     if unused:
         yield f"Not measured, because no played task used them: {', '.join(unused)}."
     yield (
-        "Solved with it: by the run with all parts. p comes from an exact test that also uses the other runs (except "
-        "those that did clearly worse), corrected by the Benjamini-Hochberg method over "
+        "The column 'solved with it' counts the run with all parts. p comes from an exact test that also uses the "
+        "other runs (except those that did clearly worse), corrected by the Benjamini-Hochberg method over "
         f"{counted(len(effects) - len(unused), 'part')}. Of the parts named as significant, at most "
         f"{FALSE_DISCOVERY_RATE:.0%} are expected to be false positives. Intervals show the size of an effect; they "
         "are not corrected, and may disagree with p."

@@ -173,4 +173,4 @@ def _group_lines(row: GroupRow) -> Iterator[str]:
     if row.differ:
         yield f"the pooled runs differ in {listed(row.differ, MAX_SETTINGS)}"
     if row.share_mean is not None and row.share_sd is not None:
-        yield f"{len(row.runs)} runs, share solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
+        yield f"over {len(row.runs)} runs, the mean share solved is {row.share_mean:.1%} ± {row.share_sd:.1%}"

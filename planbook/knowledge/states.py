@@ -154,7 +154,7 @@ def library_state(config: Config, library: Run) -> KnowledgeState:
         raise BadArgument(f"{library.folder} was built on {names}, not on {config.environment.name}")
     state = learned_state(library, config.after)
     if config.after is not None and config.after > (tasks := len(library.entries())):
-        raise BadArgument(f"--after {config.after}: {library.folder} has only {counted(tasks, 'building task')}")
+        raise BadArgument(f"--after {config.after}: {library.folder} has only {counted(tasks, 'training task')}")
     return state
 
 

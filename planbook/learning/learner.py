@@ -19,6 +19,7 @@ from planbook.knowledge import (
     initial_state,
     learn_once,
     learned_memory,
+    learning_scope,
     read_undos,
     rule_form_without,
     with_undos,

@@ -9,6 +9,7 @@ from typing import Any
 from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.knowledge import (
+    formulating_scope,
     learn_once,
     learned_state,
     playing_memory,

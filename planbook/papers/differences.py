@@ -250,7 +250,7 @@ def _learning(run: OurRun, theirs: PaperBuild) -> ComparedValues:
         yield "what was learned", library if origin and origin.learned else "nothing", "from a run of `planbook build`"
         return
     if config.after is not None:
-        yield "what was learned", f"the knowledge after {counted(config.after, 'building task')}", "after all of them"
+        yield "what was learned", f"the knowledge after {counted(config.after, 'training task')}", "after all of them"
     tested, built = {*config.without}, {*origin.build.without}  # the paper left out the same parts in both
     if parts := tested - built - LEFT_OUT_IN_TESTING - {RETRIEVAL}:
         yield f"without {', '.join(sorted(parts))}", "only in testing", "also in the build"

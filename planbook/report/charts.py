@@ -22,7 +22,7 @@ MIN_EPISODES = 3
 """A line is drawn only if there are at least this many episodes."""
 EPISODES_AXIS = "episodes, in the order in which they ended"
 SETTING_AXES = {
-    "after": ("building tasks", "building tasks"),
+    "after": ("training tasks", "training tasks"),
     "planner_options.d_max": ("d_max", "d_max, the maximum depth of decomposition"),
     "planner_options.rounds": ("rounds", "rounds of replanning"),
 }

@@ -134,7 +134,7 @@ def _recalled(recalled: RecordedRecall) -> Pieces:
     if procedure := recalled.procedure:
         fields = {"procedure": f"{procedure.name}: {procedure.summary}", **fields}
         helpers.append(procedure.helpers)
-    yield Text("recalled" if fields or any(helpers) else "recalled: nothing", style=DIM)
+    yield Text("recalled knowledge" if fields or any(helpers) else "recalled knowledge: none", style=DIM)
     for name, value in fields.items():
         content = value if isinstance(value, str) else ", ".join(value) if name != "match" else json.dumps(value)
         yield _indented(_titled(RECALL_NAMES.get(name, name), _shortened(without_block_marks(content), lines=1)))

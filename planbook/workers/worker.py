@@ -142,7 +142,7 @@ def _record_versions(run: Run, environment: Environment) -> None:
     current, recorded = dict(environment.versions()), run.environment_versions
     if current != recorded:
         if changed := changed_versions(recorded, current):
-            LOG.warning("Other versions than in earlier episodes of this run: %s.", ", ".join(map(str, changed)))
+            LOG.warning("Versions have changed since earlier episodes of this run: %s.", ", ".join(map(str, changed)))
         append_event(run.store, "run", "versions", current)
 
 

@@ -315,7 +315,7 @@ def explain_missing(
 ) -> str:
     """Explain that a recording has no reply to a prompt. Name the role, the template, and the differences."""
     label = current_question().label
-    problem = f"{path} has no answer to this prompt{f' of {label}' if label else ''}"
+    problem = f"{path} has no answer to this prompt{f' ({label})' if label else ''}"
     if strict and entries.find(messages, sampling):
         return f"{problem} except one to the same data in different words, which --strict-recordings refuses"
     return f"{problem}: {entries.difference(messages, sampling)}"

@@ -239,7 +239,7 @@ def test_a_factory_makes_the_state_and_attributes_become_prefixes(shapes: str) -
     [
         ("module:nowhere.py", "no file"),
         ("module:planbook.nowhere:X", "cannot be imported: ModuleNotFoundError"),
-        ("module:string:Tempate", r"Tempate does not exist; did you mean Template\? There are Template, Formatter$"),
+        ("module:string:Tempate", r"Tempate does not exist; did you mean Template\? Known: Template, Formatter$"),
         ("module:string:capwords", "neither a class nor a function annotated"),
     ],
 )

@@ -70,7 +70,7 @@ def test_an_environment_without_preconditions_is_reported(tmp_path: Path) -> Non
     (tmp_path / "plan.py").write_text("agent.look()\n")
     checked = invoke("check", tmp_path / "plan.py", "--env", tmp_path / "shelf.py", "--task", "look/0")
     assert checked.returncode == 0
-    assert "dry run on look/0: shelf declares no preconditions of its actions" in checked.printed
+    assert "dry run on look/0: shelf declares no preconditions for its actions" in checked.printed
 
 
 def test_all_procedures_of_a_module_are_checked_with_the_lines_of_the_file(tmp_path: Path) -> None:

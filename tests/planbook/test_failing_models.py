@@ -155,7 +155,7 @@ def test_a_prompt_without_a_recorded_reply_is_named_and_can_be_recorded_later(
     lines[place] = lines[place].replace(key, "0" * 64).replace(data, "0" * 64)
     recording.write_text("".join(lines))
     command = ("build", "--env", "toy", "--model", f"recorded:{recording}", "--out", folder)
-    assert_one_line(invoke(*command), 3, "has no answer to this prompt of builder: builder/carry_on.j2", "+MODEL")
+    assert_one_line(invoke(*command), 3, "has no answer to this prompt (builder: builder/carry_on.j2)", "+MODEL")
     assert len(asks(folder)) == place - 1, "the first line is the header"
     recording.write_text(recorded[0].read_text())
     assert invoke(*command).returncode == 0

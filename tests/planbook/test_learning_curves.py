@@ -1,5 +1,5 @@
 """The cost of building, the coverage of rules, and learning curves: test runs with `--after N`, which use only what
-was known after N building tasks."""
+was known after N training tasks."""
 
 import shutil
 from contextlib import ExitStack, closing
@@ -87,7 +87,7 @@ def test_the_money_of_a_curve_is_computed_from_the_given_prices(
 @pytest.mark.parametrize("after", ["5", "4,5"])
 def test_more_building_tasks_than_the_run_has_are_refused(library: Path, tmp_path: Path, after: str) -> None:
     command = ("test", *TOY, "--library", library, "--model", "none", "--out", tmp_path / "run")
-    assert f"--after 5: {library} has only 4 building tasks" in refusal(*command, "--after", after)
+    assert f"--after 5: {library} has only 4 training tasks" in refusal(*command, "--after", after)
     assert not (tmp_path / "run").exists()
 
 
@@ -138,7 +138,7 @@ def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Pat
     assert stopped.returncode == 4
     assert stopped.result["rows"] == [], "the figures of an unfinished run say nothing about its cost"
     remedy = f"continue with the same command and --out {tmp_path / 'curve'} and a larger --budget."
-    assert f"Not finished at 0 building tasks, and not begun at 4; {remedy}" in stopped.printed
+    assert f"Not finished at 0 training tasks, and not begun at 4; {remedy}" in stopped.printed
     assert "Stopped: the budget of 1 call is used up. Not finished" in stopped.printed
     one = invoke(*command[:-3], "--after", 1, "--out", tmp_path / "one", "--budget", "calls=1")
     assert f"used up. Resume with: planbook run --resume {tmp_path / 'one'} --budget calls=" in one.printed
@@ -158,7 +158,7 @@ def draw_charts(folders: list[Path]) -> list[Chart]:
 def test_the_report_draws_the_tests_of_one_library_as_one_line(curve: tuple[Path, str]) -> None:
     folders = {after: curve[0] / f"after-{after}" for after in (0, 1, 4)}
     chart = draw_charts([folders[4], folders[0], folders[1]])[-1]
-    assert chart["title"] == "Success by building tasks"
+    assert chart["title"] == "Success by training tasks"
     (line,) = chart["series"]
     assert (line["name"], [at for at, _ in line["points"]]) == ("built, procedures, all", [0, 1, 4])
     solved = []
@@ -168,7 +168,7 @@ def test_the_report_draws_the_tests_of_one_library_as_one_line(curve: tuple[Path
             solved.append(sum("success" in ending["outcome"] for ending in endings) / len(endings))
     assert [value for _, value in line["points"]] == pytest.approx(solved)
     assert solved == sorted(solved)
-    assert "Success by building tasks" not in [chart["title"] for chart in draw_charts([folders[4]])]
+    assert "Success by training tasks" not in [chart["title"] for chart in draw_charts([folders[4]])]
 
 
 def test_coverage_names_types_without_rules_and_rules_that_are_never_cited(library: Path) -> None:

@@ -93,7 +93,7 @@ def test_options_on_the_command_line_take_precedence_over_the_papers(tmp_path: P
     done = invoke(*run, *options, "--out", tmp_path / "run")
     assert done.returncode == 0, done.printed
     assert "temperature" in paper_settings("dep", "tabletop", "test").sampling
-    assert "Settings of DEPS in force: none\n" in done.stderr
+    assert "Settings of DEPS taken from its paper: none\n" in done.stderr
     assert "Differences from DEPS's setting" in done.stderr
     assert "actions allowed in an episode: 9; theirs: 15" in done.stderr
     recorded = json.loads((tmp_path / "run" / "run.json").read_text())["config"]

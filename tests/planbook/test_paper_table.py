@@ -192,7 +192,7 @@ def test_every_difference_is_listed(tmp_path: Path) -> None:
             "the paper's, through the Assistants API",
         ),
         **DEVIATIONS,
-        "what was learned": ("the knowledge after 1 building task", "after all of them"),
+        "what was learned": ("the knowledge after 1 training task", "after all of them"),
         "model of the build": ("other-model", GPT_4),
         "split of the build": ("generated", "train"),
         "tasks_per_type in the build": ("2", "6"),

@@ -69,11 +69,11 @@ def test_a_role_that_learns_needs_a_model_even_if_the_method_does_not_ask_it() -
 @pytest.mark.parametrize(
     ("planner", "env", "options", "message"),
     [
-        ("react", "minecraft", {}, "minecraft has no demonstration 'common' for react, so prompts do without; to add"),
+        ("react", "minecraft", {}, "minecraft has no demonstration 'common' for react, so its prompts have none;"),
         ("react", "minecraft", {"demonstrations": "atomic"}, ""),
         ("react", "textcraft", {"demonstrations": "task"}, "textcraft has no demonstration 'task' for react,"),
         ("plan-and-execute", "tabletop", {}, "tabletop has no demonstrations 'common', 'planning_detailed' for"),
-        ("deps", "textcraft", {}, "textcraft has no demonstrations for deps, so prompts do without; to add one,"),
+        ("deps", "textcraft", {}, "textcraft has no demonstrations for deps, so its prompts have none; to add one,"),
         ("automanual", "miniwob", {}, ""),
     ],
 )

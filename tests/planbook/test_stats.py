@@ -51,7 +51,7 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     assert naive["interval"] is None, "no interval over episodes that were not played"
     (pooled,) = stats(tmp_path, "--by", "env")[1]["rows"]
     assert (pooled["solved"], pooled["share_mean"], pooled["share_sd"]) == (4, None, None)
-    assert "2 runs, share solved in each 37.5% ± 53.0%" in printed
+    assert "over 2 runs, the mean share solved is 37.5% ± 53.0%" in printed
 
 
 def test_stats_names_the_settings_in_which_pooled_runs_differ(tmp_path: Path) -> None:

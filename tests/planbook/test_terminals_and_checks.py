@@ -119,10 +119,10 @@ def test_a_narrow_table_shows_all_figures_and_names_in_full() -> None:
 
 
 def test_a_table_that_is_too_wide_is_printed_as_a_list() -> None:
-    table = right_aligned("building\ntasks", [f"figure {number}" for number in range(12)], title="a curve")
+    table = right_aligned("training\ntasks", [f"figure {number}" for number in range(12)], title="a curve")
     table.add_row("6", *["207,425"] * 12)
     text = " ".join(" ".join(printed(table, 60)).split())
-    assert text.startswith("a curve building tasks 6: figure 0 207,425; figure 1 207,425;")
+    assert text.startswith("a curve training tasks 6: figure 0 207,425; figure 1 207,425;")
 
 
 @pytest.mark.parametrize(

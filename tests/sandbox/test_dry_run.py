@@ -53,7 +53,7 @@ def test_a_fault_says_why_the_call_cannot_succeed() -> None:
     ("line", "error"),
     [
         ("x = task.params['box'][9]", "IndexError: string index out of range"),
-        ("x = task.parms", "AttributeError: there is no attribute parms; did you mean params? There are params"),
+        ("x = task.parms", "AttributeError: there is no attribute parms; did you mean params? Known: params"),
     ],
 )
 def test_a_fault_names_the_exception_that_a_line_raises(line: str, error: str) -> None:

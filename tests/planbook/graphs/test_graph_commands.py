@@ -114,7 +114,7 @@ def test_a_new_graph_has_no_faults_and_can_be_run(tmp_path: Path) -> None:
     arguments = ("--set", "question=Why?", "--model", f"scripted:{tmp_path / 'parts.py'}:answer")
     found = invoke("graph", "run", path, *arguments, "--out", tmp_path / "run", "--json").result
     assert found["problem"] == ""
-    assert set(found["answers"]) == {"parts", "parts:1", "parts:2", "draft", "sound", "repair", "final"}
+    assert set(found["answers"]) == {"parts", "parts:1", "parts:2", "draft", "incomplete", "repair", "final"}
     path.write_text("mine")
     assert "already exists; edit it, or name another file" in refusal("graph", "new", path)
     assert path.read_text() == "mine"
@@ -251,7 +251,7 @@ def test_missing_or_faulty_arguments_are_named(tmp_path: Path, script: str) -> N
     for wrong, message in (
         (("--set", "road=@none"), "cannot be read"),
         (("--set", "a b=1"), "is not a database path"),
-        (("--model", "carefull=x"), 'no node in drive asks carefull; did you mean "careful"?'),
+        (("--model", "carefull=x"), 'no node in drive asks the role carefull; did you mean "careful"?'),
     ):
         assert message in refusal(*arguments, "--set", "road=x", *wrong)
     assert "drive asks a model (graph, careful)" in refusal("graph", "run", DRIVE, "--set", "road=x")

@@ -199,7 +199,8 @@ def test_other_versions_of_an_environment_are_reported_on_resume(
     monkeypatch.setenv("SHIFTING_VERSION", "2")
     resumed = invoke("run", "--resume", folder, "--again", "broken")
     assert resumed.returncode == 0
-    assert "Other versions than in earlier episodes of this run: shifting 1, now 2." in resumed.printed + caplog.text
+    warning = "Versions have changed since earlier episodes of this run: shifting 1, now 2."
+    assert warning in resumed.printed + caplog.text
 
 
 GRAPH = "nodes:\n  act: {prompt: 'Write the next line.', expect: code}\ncode: act\n"

@@ -201,7 +201,7 @@ def test_a_missing_reply_names_the_prompt_and_what_may_have_changed(tmp_path: Pa
     with question, pytest.raises(NotRecorded) as error:
         RecordedModel(path).complete(conversation("rules", "yes", "Your task is 2"), Sampling())
     assert (
-        f"{path} has no answer to this prompt of planner: plan.j2: its data, such as the task or earlier replies, "
+        f"{path} has no answer to this prompt (planner: plan.j2): its data, such as the task or earlier replies, "
         "differ from those recorded. "
     ) in str(error.value)
     assert f"copy {path} to a FILE of your own, and use --model recorded:FILE+MODEL" in str(error.value)
