@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from planbook.envs.devtools import Connection
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
-from planbook.envs.requirements import PackageData, missing_extra
+from planbook.envs.requirements import RequiredPackage, missing_extra
 from planbook.envs.types import Requirement
 from planbook.envs.watchdog import Watchdog
 
@@ -56,7 +56,7 @@ def _program(name: str) -> Requirement:
 
 def requirements() -> Sequence[Requirement]:
     """Return Chromium, its driver and the Python packages as requirements."""
-    packages = [PackageData(module, "browser").requirement(name) for name, module in PACKAGES.items()]
+    packages = [RequiredPackage(module, "browser").requirement(name) for name, module in PACKAGES.items()]
     return [*packages, *map(_program, PATH_VARIABLES)]
 
 

@@ -50,7 +50,7 @@ def missing_extra(extra: str, feature: str) -> MissingRequirement:
     )
 
 
-class PackageData(NamedTuple):
+class RequiredPackage(NamedTuple):
     """A package that an environment needs. It is found without being imported."""
 
     package: str

@@ -21,7 +21,7 @@ from typing import Any
 
 from planbook.envs.alfworld.engines import TREATABLE, AlfworldGame
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.requirements import PackageData
+from planbook.envs.requirements import RequiredPackage
 
 SPLIT = "generated"
 DEFAULT_COUNT = 100
@@ -214,7 +214,7 @@ def _location(x: float, y: float, turn: float, tilt: float) -> str:
 
 # The files of the package alfworld.
 
-PACKAGE = PackageData("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
+PACKAGE = RequiredPackage("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
 """The package alfworld. It is installed without its dependencies, since generated games need only its data."""
 CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
 DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"

@@ -13,7 +13,7 @@ from planbook.envs import chromium, devtools
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded, closing_if_broken
 from planbook.envs.miniwob.tab import DATA_MODE, MiniwobTab, PageState
-from planbook.envs.requirements import PackageData, folder_digest, package_version
+from planbook.envs.requirements import RequiredPackage, folder_digest, package_version
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
@@ -40,7 +40,7 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
     "feedback": FEEDBACK,
     "no-feedback": NO_FEEDBACK,
 }
-PACKAGE = PackageData("miniwob", "browser", prefixes=("miniwob",))
+PACKAGE = RequiredPackage("miniwob", "browser", prefixes=("miniwob",))
 """The package that contains the pages."""
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 MAX_CHANGE = 300

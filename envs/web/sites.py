@@ -25,7 +25,7 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import JsonValue
 
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.requirements import PackageData, file_digest, folder_digest, texts_digest
+from planbook.envs.requirements import RequiredPackage, file_digest, folder_digest, texts_digest
 from planbook.envs.types import Requirement
 
 SCHEMES = ("http", "https")
@@ -203,7 +203,7 @@ DATABASE, SEEDED_DATABASE = Path("site", "db", "trac.db"), Path("seeded.db")
 TIMEOUT = 180
 """Seconds to wait for a server's answer. A server usually answers within seconds, but the machine may be busy."""
 
-PACKAGE = PackageData("trac", "browser", prefixes=("setuptools", "trac"))
+PACKAGE = RequiredPackage("trac", "browser", prefixes=("setuptools", "trac"))
 
 
 def requirements() -> Sequence[Requirement]:
