@@ -138,7 +138,7 @@ class Environment(OptionalMembers, ABC):
         self.offer = self.offered(self.options)
         self.history: list[tuple[Action, Observation]] = []
         self.task: Task | None = None
-        self._first = self._last = Observation("")
+        self._first_observation = self._last_observation = Observation("")
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -189,13 +189,13 @@ class Environment(OptionalMembers, ABC):
     def reset(self, task: Task) -> Observation:
         """Begin a task from scratch, with an empty history, and return the first observation."""
         self.history, self.task = [], task
-        self._first = self._last = _observation(self.begin(task), self, type(self).begin)
-        return self._last
+        self._first_observation = self._last_observation = _observation(self.begin(task), self, type(self).begin)
+        return self._last_observation
 
     @property
     def ended(self) -> bool:
         """True if the environment has ended the episode."""
-        return self._last.terminated or self._last.truncated
+        return self._last_observation.terminated or self._last_observation.truncated
 
     @property
     def answered(self) -> bool:
@@ -215,15 +215,15 @@ class Environment(OptionalMembers, ABC):
             known = ", ".join(sorted(self.offer.actions))
             raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {known}")
         function = self.actions[action.name].function
-        self._last = _observation(function(self, *deepcopy(action.args)), self, function)
-        self.history.append((action, self._last))
-        return self._last
+        self._last_observation = _observation(function(self, *deepcopy(action.args)), self, function)
+        self.history.append((action, self._last_observation))
+        return self._last_observation
 
     def snapshot(self) -> Snapshot:
         """Return a snapshot of the current state, for ``restore``. Raises EpisodeEnded if no episode has begun."""
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
-        return Snapshot(self.task, tuple(self.history), self._last, self._save())
+        return Snapshot(self.task, tuple(self.history), self._last_observation, self._save())
 
     def restore(self, snapshot: Snapshot) -> Observation:
         """Restore a snapshot, and return the observation of the restored state.
@@ -234,13 +234,13 @@ class Environment(OptionalMembers, ABC):
         """
         if snapshot.saved_state is not None and self.task is not None and snapshot.task.id == self.task.id:
             changed = self._load(snapshot.saved_state)
-            self.history, self._last = list(snapshot.history), changed or snapshot.last
-            return self._last
+            self.history, self._last_observation = list(snapshot.history), changed or snapshot.last
+            return self._last_observation
         self.reset(snapshot.task)
         for number, (past, expected) in enumerate(snapshot.history, start=1):
             if (actual := self.act(past)) != expected:
                 raise Diverged(number, past, expected, actual)
-        return self._last
+        return self._last_observation
 
     def valid_verdict(self) -> Verdict:
         """Return the verdict. Raises EnvironmentBroken if it is not a Verdict with a bool and a score from 0 to 1."""
@@ -274,7 +274,7 @@ class Environment(OptionalMembers, ABC):
         By default this is the first observation. Override the method if the first observation contains facts that may
         change, or facts that ``state`` also returns.
         """
-        return self._first.text
+        return self._first_observation.text
 
 
 def _marked_members(environment: type) -> dict[str, Any]:

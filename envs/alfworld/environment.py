@@ -161,7 +161,7 @@ class Alfworld(Environment):
 
     def scene(self) -> str:
         """Return the description of the room: the first observation without its last line, which states the task."""
-        return self._first.text.rpartition("\n")[0]
+        return self._first_observation.text.rpartition("\n")[0]
 
     @property
     def goals(self) -> "AlfworldGoals":

@@ -319,7 +319,7 @@ class ToolEnvironment(Environment):
         """
         answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answer_action
         if answered:
-            self._last = replace(self._last, terminated=False)
+            self._last_observation = replace(self._last_observation, terminated=False)
         return answered
 
 

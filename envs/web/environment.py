@@ -239,7 +239,7 @@ class Web(WebActions):
 
     def scene(self) -> str:
         """Return the last observation."""
-        return self._last.text
+        return self._last_observation.text
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the address of the current tab."""

@@ -161,7 +161,7 @@ def test_pages_cannot_lead_to_forbidden_addresses(base: str, web: Web) -> None:
         Pages.seen.clear()
         click(web, "load")
         click(web, "open")
-        assert "refused" in web._last.text
+        assert "refused" in web._last_observation.text
         assert not [each for each in Pages.seen if each.endswith("/two")]
 
 
