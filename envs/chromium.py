@@ -60,7 +60,7 @@ def requirements() -> Sequence[Requirement]:
     return [*packages, *map(_program, PATH_VARIABLES)]
 
 
-def require() -> tuple[str, str]:
+def program_paths() -> tuple[str, str]:
     """Return the paths of Chromium and its driver. Raises MissingRequirement if either is missing."""
     chromium, driver = map(_program, PATH_VARIABLES)
     if chromium.found is None or driver.found is None:
@@ -82,7 +82,7 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
         from selenium.common.exceptions import WebDriverException
     except ImportError as error:
         raise missing_extra("browser", "a browser") from error
-    chromium, driver = require()
+    chromium, driver = program_paths()
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
@@ -156,7 +156,7 @@ _owner_pid = 0
 _shared_lock = threading.Lock()
 
 
-def shared() -> Browser:
+def shared_browser() -> Browser:
     """Return this process's browser. Start it at the first call, and again if it has died.
 
     Raises MissingRequirement if there is no browser on this machine, or EnvironmentBroken if it does not start.

@@ -232,7 +232,7 @@ class Miniwob(Environment):
     def _begin(self, task: Task) -> PageState:
         with closing_if_broken(self.close):
             if self._tab is None:
-                self._tab = MiniwobTab(chromium.shared())
+                self._tab = MiniwobTab(chromium.shared_browser())
             return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED_TYPES)
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:

@@ -203,7 +203,7 @@ class Web(WebActions):
     def _begin(self, task: WebTask, names: SiteNames) -> Observation:
         login = read_login(task.login) if task.login else None
         self._close_browsing()
-        context = self._context = Context(chromium.shared(), address_policy(self.options, task), self.options.patience)
+        context = self._context = Context(chromium.shared_browser(), address_policy(self.options, task), self.options.patience)
         browsing = self._browsing = Browsing(context, names, self.options.characters)
         if login:
             log_in(context, login)

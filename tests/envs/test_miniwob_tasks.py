@@ -99,12 +99,12 @@ def test_a_missing_browser_is_reported_with_the_remedy(monkeypatch: pytest.Monke
     assert {name for name, where in found.items() if where is None} == {"chromium", "chromedriver"}
     assert {"miniwob", "selenium", "websocket-client"} < found.keys()
     with pytest.raises(MissingRequirement, match=r"PLANBOOK_CHROMIUM names .*/nothing, which cannot be executed"):
-        chromium.require()
+        chromium.program_paths()
     for variable in chromium.PATH_VARIABLES.values():
         monkeypatch.delenv(variable)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingRequirement, match=r"missing: chromium and chromedriver: install .* chromium-driver"):
-        chromium.require()
+        chromium.program_paths()
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("1", pytest.fail), ("", pytest.skip)])
@@ -125,7 +125,7 @@ def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_pat
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert chromium.require() == (str(tmp_path / "chromium"), str(tmp_path / "chromedriver"))
+    assert chromium.program_paths() == (str(tmp_path / "chromium"), str(tmp_path / "chromedriver"))
 
 
 def test_prompts_show_the_params_except_of_goals_in_free_wording() -> None:

@@ -84,7 +84,7 @@ def test_a_tab_closed_by_its_opener_is_not_reported_as_crashed(web: Web) -> None
 
 
 def test_a_tab_that_was_closed_a_moment_ago_is_gone() -> None:
-    browser = chromium.shared()
+    browser = chromium.shared_browser()
     context, other = Context(browser, AddressPolicy(()), patience=10), Connection(browser.url)
     target = context.open()
     other.call("Target.closeTarget", targetId=target.id)

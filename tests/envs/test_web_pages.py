@@ -230,7 +230,7 @@ ROLES = {"InputTime": "inputtime", "Date": "date", "DateTime": "datetime"}
 
 @pytest.fixture
 def driver() -> Iterator[webdriver.Chrome]:
-    driver = chromium.shared().driver
+    driver = chromium.shared_browser().driver
     before = driver.current_window_handle
     driver.switch_to.new_window("window")
     yield driver
