@@ -101,9 +101,9 @@ class Contract:
 
     needs: Sequence[Need] = ()
     changes: Sequence[Change] = ()
-    impossible: str = ""
+    impossible_reason: str = ""
     """The reason why the action can never succeed with these arguments, or ""."""
-    sure: bool = False
+    needs_suffice: bool = False
     """True if the action always succeeds when its needs are met."""
 
 
@@ -120,7 +120,7 @@ def rule_contract(rule: Callable[..., Contract], refusal_type: type[Exception], 
         try:
             return rule(*args)
         except refusal_type as reason:
-            return Contract(impossible=str(reason))
+            return Contract(impossible_reason=str(reason))
 
     return contract
 
@@ -152,7 +152,7 @@ class Preconditions:
         if name not in self.contracts:
             return None
         contract = self.contracts[name](*args)
-        return replace(contract, sure=False) if any(arg is UNKNOWN for arg in args) else contract
+        return replace(contract, needs_suffice=False) if any(arg is UNKNOWN for arg in args) else contract
 
 
 @dataclass(frozen=True)
@@ -207,8 +207,8 @@ class Beliefs:
 
         Unless it is sure that the action succeeds, the beliefs also cover the case in which the action was refused.
         """
-        if contract.impossible:
-            return self, contract.impossible
+        if contract.impossible_reason:
+            return self, contract.impossible_reason
         met, open_needs = self, list[Need]()
         for need in contract.needs:
             values = self.values(need.fact)
@@ -218,8 +218,8 @@ class Beliefs:
                 open_needs.append(need)
                 met = met._assume_met(need, values)
         after = met._apply(contract)
-        if open_needs or not contract.sure:
-            after = after.merged_with(self._assume_missed(open_needs) if contract.sure else self)
+        if open_needs or not contract.needs_suffice:
+            after = after.merged_with(self._assume_missed(open_needs) if contract.needs_suffice else self)
         return after, ""
 
     def _assume_met(self, need: Need, values: Values) -> "Beliefs":

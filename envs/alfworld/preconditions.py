@@ -27,7 +27,7 @@ def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
     ``shared_open`` is True if the option ``shared_locations`` is "open".
     """
     room = KnownRoom(game, shared_open=shared_open)
-    looking = {name: lambda *_: Contract(sure=True) for name in ("look", "inventory", "examine")}
+    looking = {name: lambda *_: Contract(needs_suffice=True) for name in ("look", "inventory", "examine")}
     return Preconditions(
         {**room.contracts(), **looking},
         start={HOLDING: EMPTY_HANDED, LOCATION: START},
@@ -69,7 +69,7 @@ class KnownRoom:
         """
         faults = [self._name_fault(thing, noun) for thing, noun in zip(args, nouns, strict=False)]
         fault = next(filter(None, faults), "")
-        return Contract(impossible=fault) if fault else make(*args)
+        return Contract(impossible_reason=fault) if fault else make(*args)
 
     def _name_fault(self, thing: ArgValue, noun: str) -> str:
         if thing is UNKNOWN:
@@ -94,12 +94,12 @@ class KnownRoom:
 
         reason = f"the agent is at {{now}}, and {receptacle} is there"
         needs = [] if receptacle is UNKNOWN else [Need.satisfies(LOCATION, is_elsewhere, reason)]
-        return Contract(needs, [Change(LOCATION, receptacle)], sure=True)
+        return Contract(needs, [Change(LOCATION, receptacle)], needs_suffice=True)
 
     def _open(self, receptacle: ArgValue, opened: bool = False) -> Contract:
         reason = "" if self._can_be_opened(receptacle) else f"{receptacle} cannot be opened"
         change = Change(Fact("opened", (receptacle,)), not opened)
-        return Contract([*self._here_needs(receptacle), _opened_need(receptacle, opened)], [change], reason, sure=True)
+        return Contract([*self._here_needs(receptacle), _opened_need(receptacle, opened)], [change], reason, needs_suffice=True)
 
     def _take_from(self, thing: ArgValue, receptacle: ArgValue) -> Contract:
         inside = Fact("inside", (thing, receptacle))
@@ -113,14 +113,14 @@ class KnownRoom:
         needs = [*_held_needs(thing), *self._here_needs(receptacle), *self._accessible_needs(receptacle)]
         changes = [Change(Fact("inside", (thing, receptacle)), True), Change(HOLDING, EMPTY_HANDED)]
         if receptacle is UNKNOWN:
-            return Contract(needs, changes, sure=True)
+            return Contract(needs, changes, needs_suffice=True)
         scene, kind = self.scene, self.scene.kinds[self._receptacles[receptacle]]
         fits = [(kind, scene.kinds.get(entity, "")) in scene.can_contain for entity in self._same_kind(thing)]
         reason = f"no {str(thing).rpartition('_')[0]} fits in or on {receptacle}" if fits and not any(fits) else ""
-        return Contract(needs, changes, reason, sure=bool(fits) and all(fits))
+        return Contract(needs, changes, reason, needs_suffice=bool(fits) and all(fits))
 
     def _use(self, thing: ArgValue) -> Contract:
-        return Contract(impossible=self._check_ability(thing, "toggleable", "turned on")[0])
+        return Contract(impossible_reason=self._check_ability(thing, "toggleable", "turned on")[0])
 
     def _treat(self, verb: str, thing: ArgValue, receptacle: ArgValue) -> Contract:
         reason, sure = self._check_ability(thing, TREATABLE[verb], _PARTICIPLES[verb])
@@ -128,7 +128,7 @@ class KnownRoom:
         if receptacle is not UNKNOWN and self.scene.kinds[self._receptacles[receptacle]] not in kinds:
             machines = " or ".join(kind.removesuffix("type") for kind in kinds)
             reason = reason or f"{receptacle} is not a {machines}"
-        return Contract([*self._here_needs(receptacle), *_held_needs(thing)], impossible=reason, sure=sure)
+        return Contract([*self._here_needs(receptacle), *_held_needs(thing)], impossible_reason=reason, needs_suffice=sure)
 
     # Needs.
 
