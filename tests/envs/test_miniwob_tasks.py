@@ -9,7 +9,7 @@ import pytest
 from planbook.envs import Selection, chromium, devtools
 from planbook.envs.errors import BadSelection, MissingRequirement
 from planbook.envs.miniwob import Miniwob
-from planbook.envs.miniwob.environment import FEEDBACK, NO_FEEDBACK, PACKAGE, MiniwobOptions, read_params
+from planbook.envs.miniwob.environment import FEEDBACK_TYPES, NO_FEEDBACK_TYPES, PACKAGE, MiniwobOptions, read_params
 from planbook.envs.toy import Toy
 from tests.browser import need_browser
 
@@ -19,9 +19,9 @@ def ids(selection: Selection) -> list[str]:
 
 
 def test_every_type_is_in_one_split_and_has_a_page() -> None:
-    assert (len(FEEDBACK), len(NO_FEEDBACK)) == (9, 44)
+    assert (len(FEEDBACK_TYPES), len(NO_FEEDBACK_TYPES)) == (9, 44)
     assert Miniwob.splits == ("all", "feedback", "no-feedback")
-    assert sorted(Miniwob.types) == sorted(FEEDBACK + NO_FEEDBACK)
+    assert sorted(Miniwob.types) == sorted(FEEDBACK_TYPES + NO_FEEDBACK_TYPES)
     pages = {PACKAGE.folder() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types}
     assert len(pages) == 53
     assert all(page.is_file() for page in pages)
