@@ -9,7 +9,7 @@ import pytest
 from planbook.envs import chromium
 from planbook.envs.devtools import Connection
 from planbook.envs.web import Web
-from planbook.envs.web.context import Context, TabGone
+from planbook.envs.web.context import BrowserContext, TabGone
 from planbook.envs.web.sites import AddressPolicy
 from tests.webserver import Pages, act, click, open_page, serving
 
@@ -85,8 +85,8 @@ def test_a_tab_closed_by_its_opener_is_not_reported_as_crashed(web: Web) -> None
 
 def test_a_tab_that_was_closed_a_moment_ago_is_gone() -> None:
     browser = chromium.shared_browser()
-    context, other = Context(browser, AddressPolicy(()), patience=10), Connection(browser.url)
-    target = context.open()
+    context, other = BrowserContext(browser, AddressPolicy(()), patience=10), Connection(browser.url)
+    target = context.open_tab()
     other.call("Target.closeTarget", targetId=target.id)
     while any(info["targetId"] == target.id for info in other.call("Target.getTargets")["targetInfos"]):
         time.sleep(0.01)
