@@ -26,7 +26,7 @@ REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
 )
-NO_SANDBOX = (
+SANDBOX_ADVICE = (
     "If the message is about a sandbox, this machine does not allow user namespaces: install Debian's "
     "chromium-sandbox, or run as root: Chromium then runs without a sandbox."
 )
@@ -45,7 +45,7 @@ ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 """Environment variables for the browser. Dates in goals, and the order of the parts of a date field, depend on them."""
 
 
-def _program(name: str) -> Requirement:
+def _program_requirement(name: str) -> Requirement:
     """Return a program as a requirement. The program's environment variable takes precedence over PATH."""
     variable = PATH_VARIABLES[name]
     if path := os.environ.get(variable):
@@ -57,12 +57,12 @@ def _program(name: str) -> Requirement:
 def requirements() -> Sequence[Requirement]:
     """Return Chromium, its driver and the Python packages as requirements."""
     packages = [RequiredPackage(module, "browser").requirement(name) for name, module in PACKAGES.items()]
-    return [*packages, *map(_program, PATH_VARIABLES)]
+    return [*packages, *map(_program_requirement, PATH_VARIABLES)]
 
 
 def program_paths() -> tuple[str, str]:
     """Return the paths of Chromium and its driver. Raises MissingRequirement if either is missing."""
-    chromium, driver = map(_program, PATH_VARIABLES)
+    chromium, driver = map(_program_requirement, PATH_VARIABLES)
     if chromium.found is None or driver.found is None:
         missing = [program for program in (chromium, driver) if program.found is None]
         names, remedies = " and ".join(item.name for item in missing), dict.fromkeys(item.remedy for item in missing)
@@ -99,7 +99,7 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
         return webdriver.Chrome(options=options, service=service)
     except WebDriverException as error:
         raise EnvironmentBroken(
-            f"Chromium ({chromium}) did not start: {error.msg}. {NO_SANDBOX if os.geteuid() else ''}".strip()
+            f"Chromium ({chromium}) did not start: {error.msg}. {SANDBOX_ADVICE if os.geteuid() else ''}".strip()
         ) from error
 
 
@@ -125,7 +125,7 @@ class Browser:
         """The version of Chromium."""
         return str(self.driver.capabilities["browserVersion"])
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return True if the browser still answers."""
         try:
             with self._lock:
@@ -151,9 +151,9 @@ class Browser:
         self._watchdog.end_processes()
 
 
-_shared: Browser | None = None
+_browser: Browser | None = None
 _owner_pid = 0
-_shared_lock = threading.Lock()
+_browser_lock = threading.Lock()
 
 
 def shared_browser() -> Browser:
@@ -161,27 +161,27 @@ def shared_browser() -> Browser:
 
     Raises MissingRequirement if there is no browser on this machine, or EnvironmentBroken if it does not start.
     """
-    global _shared, _owner_pid
-    with _shared_lock:
-        if _shared is not None and _owner_pid == os.getpid():
-            if _shared.alive():
-                return _shared
-            _shared.close()
-        _shared, _owner_pid = Browser(), os.getpid()
-        return _shared
+    global _browser, _owner_pid
+    with _browser_lock:
+        if _browser is not None and _owner_pid == os.getpid():
+            if _browser.is_alive():
+                return _browser
+            _browser.close()
+        _browser, _owner_pid = Browser(), os.getpid()
+        return _browser
 
 
 @atexit.register
-def close_shared() -> None:
+def close_shared_browser() -> None:
     """End this process's browser, if it has one."""
-    global _shared
-    with _shared_lock:
-        if _shared is not None and _owner_pid == os.getpid():
-            _shared.close()
-        _shared = None
+    global _browser
+    with _browser_lock:
+        if _browser is not None and _owner_pid == os.getpid():
+            _browser.close()
+        _browser = None
 
 
 def versions() -> dict[str, str]:
     """Return the versions that a run records: Selenium's and, if this process started Chromium, Chromium's."""
     selenium = {"selenium": importlib.metadata.version("selenium")}
-    return selenium | ({"chromium": _shared.version} if _shared is not None else {})
+    return selenium | ({"chromium": _browser.version} if _browser is not None else {})

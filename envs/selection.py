@@ -1,7 +1,7 @@
-"""List the tasks that a selection asks for.
+"""List the tasks that match a selection.
 
-This module checks that the selected names exist, filters the environment's tasks by split, seed and type, and applies
-the limit.
+This module checks that the selected splits, types and ids exist, filters the environment's tasks by split, seed and
+type, and applies the limit.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,31 +27,31 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     """
     name = environment.name
     split = chosen_split(selection, environment.task_splits(options), name)
-    all_tasks = selection.model_copy(update={"limit": None})
+    without_limit = selection.model_copy(update={"limit": None})
     if selection.ids:
-        return _select_ids(environment, list_tasks(environment, all_tasks, options), selection)[: selection.limit]
+        return _select_ids(environment, list_tasks(environment, without_limit, options), selection)[: selection.limit]
     if types := environment.task_types(options):
         chosen_types(selection, types, name)
     tasks = list_tasks(environment, selection, options)
     if selection.seeds and not any(task.seed for task in tasks) and not environment.takes_seeds(split, options):
-        unfiltered = all_tasks.model_copy(update={"seeds": ()})
-        if not any(task.seed for task in list_tasks(environment, unfiltered, options)):
+        without_seeds = without_limit.model_copy(update={"seeds": ()})
+        if not any(task.seed for task in list_tasks(environment, without_seeds, options)):
             raise BadSelection(f"the tasks of {name} are not made from seeds; leave out --seeds")
     chosen = filter_tasks(environment, tasks, selection, split)
     if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit before the filter
-        tasks = list_tasks(environment, all_tasks, options)
+        tasks = list_tasks(environment, without_limit, options)
         chosen = filter_tasks(environment, tasks, selection, split)
     if not chosen:
-        unjudgeable = environment.unjudgeable(selection, options).items()
         reason = _explain_empty(environment, tasks, selection, split)
-        omitted = "".join(f"; {count} left out: {cause}" for cause, count in unjudgeable)
-        raise BadSelection(f"{name} has no task that fits the selection{reason}{omitted}")
+        unjudgeable = environment.unjudgeable(selection, options).items()
+        left_out = "".join(f"; {count} left out: {cause}" for cause, count in unjudgeable)
+        raise BadSelection(f"{name} has no task that fits the selection{reason}{left_out}")
     return chosen[: selection.limit]
 
 
 def _select_ids(env: "type[Environment]", tasks: Sequence[Task], selection: Selection) -> list[Task]:
     """Return the tasks with the selected ids. Raises BadSelection if one is missing, or not in the selected split."""
-    by_id = {task.id: task for task in reversed(tasks)}  # of equal ids, the first counts
+    by_id = {task.id: task for task in reversed(tasks)}  # reversed, so that the first task with an id wins
     splits = env.combined_splits.get(selection.split or "", (selection.split,))
     for task_id in selection.ids:
         if task_id not in by_id:
@@ -120,8 +120,8 @@ def interleave(groups: Iterable[Iterable[T]], limit: int | None = None) -> Itera
 
     For example, if each group contains the tasks of one type, the first few items already include every type.
     """
-    turns = zip_longest(*(([item] for item in group) for group in groups), fillvalue=())
-    return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)
+    rows = zip_longest(*(([item] for item in group) for group in groups), fillvalue=())  # () pads short groups
+    return islice((item for row in rows for cell in row for item in cell), limit)
 
 
 def list_tasks(
@@ -153,9 +153,10 @@ def list_tasks(
 
 def _explain_empty(env: "type[Environment]", tasks: Sequence[Task], selection: Selection, split: str) -> str:
     """Return the end of a message that says why no task matches the selection, or "" if the reason is unknown."""
-    splits = {task.split for task in tasks}
-    if split and tasks and splits.isdisjoint(env.combined_splits.get(split, (split,))):
-        return f": none of the tasks that it lists is in the split {split}; they are in {', '.join(sorted(splits))}"
+    listed_splits = {task.split for task in tasks}
+    if split and tasks and listed_splits.isdisjoint(env.combined_splits.get(split, (split,))):
+        splits = ", ".join(sorted(listed_splits))
+        return f": none of the tasks that it lists is in the split {split}; they are in {splits}"
     if selection.seeds and tasks:
         return f": no task has one of the selected seeds; the lowest seed is {min(task.seed for task in tasks)}"
     return ""

@@ -149,7 +149,7 @@ class Toy(Environment):
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Return whether all things that the task names are on the table.
+        """Return the verdict: solved if all things that the task names are on the table.
 
         The score is the fraction of these things that are on the table.
         """

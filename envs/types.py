@@ -50,7 +50,7 @@ class NoOptions(EnvironmentOptions):
 
 
 class Selection(BaseModel):
-    """A selection of an environment's tasks, as the command line describes it."""
+    """A selection of an environment's tasks by split, type, seed or id."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
