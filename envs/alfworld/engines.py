@@ -169,7 +169,7 @@ class DirectEngine(GameEngine):
                     yield f"{verb} {name} with {scene.names[receptacle]}"
 
     def _is_here(self, receptacle: str) -> bool:
-        return self.scene.places.get(receptacle) == self.state.at
+        return self.scene.locations.get(receptacle) == self.state.at
 
     def _is_accessible(self, receptacle: str) -> bool:
         """Return whether the agent can reach what is in a receptacle: it is here, and not closed."""
@@ -201,7 +201,7 @@ class DirectEngine(GameEngine):
         return self.state, wording.inventory_text(self.scene, self.state)
 
     def _go(self, receptacle: str) -> CommandResult:
-        location = self.scene.places.get(receptacle)
+        location = self.scene.locations.get(receptacle)
         if location is None or location == self.state.at:
             return None
         destination = location if self.dialect.arrives_at_location else receptacle

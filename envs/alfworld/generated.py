@@ -228,7 +228,7 @@ def package_text(path: str) -> str:
 
 @dataclass(frozen=True)
 class Affordances:
-    """What can be done with each kind of receptacle and object.
+    """The affordances of each kind of receptacle and object: what can be done with it.
 
     The tuples are sorted, so that random choices from them are reproducible.
     """
@@ -249,8 +249,8 @@ def affordances() -> Affordances:
     constants = _read_literals(package_text(CONSTANTS))
     movable_receptacles = frozenset(constants["MOVABLE_RECEPTACLES"])
     holds = {
-        kind: tuple(sorted(inner))
-        for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items()
+        kind: tuple(sorted(held_kinds))
+        for kind, held_kinds in constants["VAL_RECEPTACLE_OBJECTS"].items()
         if kind not in movable_receptacles
     }
     table = holds.pop("TableTop")

@@ -37,17 +37,19 @@ def preconditions(game: AlfworldGame, *, opens_shared_locations: bool) -> Precon
 
 
 class KnownRoom:
-    """What an agent may know about a game in advance, and the contracts of actions that follow from this."""
+    """The facts about a game that an agent may know in advance, and the contracts of actions that follow from them."""
 
     def __init__(self, game: AlfworldGame, *, opens_shared_locations: bool) -> None:
         problem = game.text("pddl_problem")
         self.scene, self._opens_shared_locations = read_scene(problem), opens_shared_locations
         self._receptacle_kinds = read_dialect(game.text("pddl_domain"), game.text("grammar")).receptacle_kinds
         names = self.scene.names
-        self._receptacles = {names[entity].replace(" ", "_"): entity for entity in self.scene.places if entity in names}
+        self._receptacles = {
+            names[entity].replace(" ", "_"): entity for entity in self.scene.locations if entity in names
+        }
         self._objects: dict[str, list[str]] = defaultdict(list)
         for entity, name in names.items():
-            if entity not in self.scene.places:
+            if entity not in self.scene.locations:
                 self._objects[name.partition(" ")[0]].append(entity)
         self._kinds = {*_KIND.findall(problem.lower()), *self._objects}
         """All kinds of objects in the game's rules, including kinds of which the room has no object."""
@@ -134,7 +136,7 @@ class KnownRoom:
 
     def _location(self, receptacle: str) -> str:
         """Return the location of a receptacle or, for START, the location at which the agent begins."""
-        return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
+        return self.scene.start.at if receptacle == START else self.scene.locations[self._receptacles[receptacle]]
 
     def _here_needs(self, receptacle: ArgValue) -> list[Need]:
         if receptacle is UNKNOWN:

@@ -58,7 +58,7 @@ class GameScene:
 
     names: dict[str, str]
     """Maps the PDDL id of an entity to its name in the game, such as ``desk 1``."""
-    places: dict[str, str]
+    locations: dict[str, str]
     """Maps a receptacle to its location."""
     kinds: dict[str, str]
     """Maps an object or a receptacle to its type, such as ``mugtype``."""
@@ -82,14 +82,14 @@ class GameScene:
     def receptacles_at(self) -> dict[str, tuple[str, ...]]:
         """Maps a location to the receptacles there, sorted by id."""
         receptacles: dict[str, list[str]] = defaultdict(list)
-        for receptacle in sorted(self.places):
-            receptacles[self.places[receptacle]].append(receptacle)
+        for receptacle in sorted(self.locations):
+            receptacles[self.locations[receptacle]].append(receptacle)
         return {location: tuple(names) for location, names in receptacles.items()}
 
     @cached_property
     def go_commands(self) -> tuple[tuple[str, str], ...]:
         """Pairs of the command for going to a receptacle, and the location of this receptacle."""
-        return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.places.items())
+        return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.locations.items())
 
     def entities_with(self, predicate: str) -> Names:
         """Return the entities of which a unary predicate is true."""
@@ -136,7 +136,7 @@ def _build_scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene
     conditions = tuple(GoalLiteral(name, tuple(args.split())) for name, args in _FACT.findall(_NOT_EQUAL.sub("", goal)))
     return GameScene(
         names=number_names(entities),
-        places=dict(_pairs(facts, "receptacleatlocation")),
+        locations=dict(_pairs(facts, "receptacleatlocation")),
         kinds=dict(_pairs(facts, "objecttype") | _pairs(facts, "receptacletype")),
         predicates={name: _names(facts, name) for name, rows in facts.items() if all(len(fact) == 1 for fact in rows)},
         can_contain=_pairs(facts, "cancontain"),
@@ -184,7 +184,7 @@ _FACTS: dict[str, Callable[[GameScene, GameState], Iterable[_Fact]]] = {
     "holds": lambda _, state: [("agent1", state.holding)] if state.holding else [],
     "inreceptacle": lambda _, state: state.inside,
     "atlocation": lambda _, state: [("agent1", state.at)],
-    "receptacleatlocation": lambda scene, _: scene.places.items(),
+    "receptacleatlocation": lambda scene, _: scene.locations.items(),
     "inreceptacleobject": lambda scene, _: scene.contained,
 }
 """Maps a predicate to a function that returns the predicate's facts in a state, as tuples of arguments.

@@ -104,7 +104,7 @@ def enumeration(items: Sequence[str]) -> str:
 
 def intro_text(scene: GameScene, state: GameState, task_line: str) -> str:
     """Return the text with which a game starts."""
-    seen = enumeration([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.places)])
+    seen = enumeration([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.locations)])
     room = surroundings_text(scene, state) if state.at in scene.receptacles_at else f"{_ROOM}{seen}."
     return f"-= Welcome to TextWorld, ALFRED! =-\n\n{room}\n\n{task_line}"
 

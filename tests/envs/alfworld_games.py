@@ -97,7 +97,7 @@ class _Solution:
 
     def _reach(self, receptacle: str, *, open_up: bool = False) -> None:
         scene, state = self._engine.scene, self._engine.state
-        if state.at != scene.places[receptacle]:
+        if state.at != scene.locations[receptacle]:
             self._send(f"go to {scene.names[receptacle]}")
         if open_up and receptacle in scene.entities_with("openable") - state.opened:
             self._send(f"open {scene.names[receptacle]}")
