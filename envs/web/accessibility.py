@@ -97,7 +97,8 @@ class PageLayout:
         self.frames.append(self._strings[document["frameId"]])
         x, y = x - document.get("scrollOffsetX", 0), y - document.get("scrollOffsetY", 0)
         backend_ids, parents = nodes["backendNodeId"], nodes["parentIndex"]
-        inner = dict(zip(nodes["contentDocumentIndex"]["index"], nodes["contentDocumentIndex"]["value"], strict=True))
+        contents = nodes["contentDocumentIndex"]
+        inner_documents = dict(zip(contents["index"], contents["value"], strict=True))
         clips: dict[int, Rect] = {}
         frames = []
         for index, bounds, styles in zip(layout["nodeIndex"], layout["bounds"], layout["styles"], strict=True):
@@ -110,9 +111,10 @@ class PageLayout:
             scrolls = any(self._style(styles, axis) not in ("visible", "") for axis in (0, 1))
             is_root = parents[index] < 0 or parents[parents[index]] < 0 or parents[parents[parents[index]]] < 0
             clips[index] = visible_box if scrolls and not is_root else outer_clip
-            if index in inner:
-                self.owners[backend_ids[index]] = self._strings[self._documents[inner[index]]["frameId"]]
-                frames.append((inner[index], box.left, box.top, visible_box))
+            if index in inner_documents:
+                inner = inner_documents[index]
+                self.owners[backend_ids[index]] = self._strings[self._documents[inner]["frameId"]]
+                frames.append((inner, box.left, box.top, visible_box))
         return frames
 
     @staticmethod

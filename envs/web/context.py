@@ -62,9 +62,9 @@ class TabTarget:
     """True if the tab can no longer be used: it crashed, was closed, or did not answer."""
     closed: bool = False
     """True if the tab's page or the browser closed the tab."""
-    requests: dict[str, str] = field(default_factory=dict)
+    pending_requests: dict[str, str] = field(default_factory=dict)
     """Maps the id of a pending request to its address."""
-    loading: set[str] = field(default_factory=set)
+    loading_frames: set[str] = field(default_factory=set)
     """The ids of the frames that are loading a document."""
     document: str = ""
     """The loader id of the current document, which identifies it."""
@@ -85,17 +85,17 @@ class TabTarget:
     @property
     def busy(self) -> bool:
         """True if a pending request or navigation may change the page."""
-        return bool(self.requests or self.loading) or time.monotonic() < self._expected_until
+        return bool(self.pending_requests or self.loading_frames) or time.monotonic() < self._expected_until
 
     @property
     def navigating(self) -> bool:
         """True if the tab's main frame is loading a document, or is expected to do so soon."""
-        return self.id in self.loading or time.monotonic() < self._expected_until
+        return self.id in self.loading_frames or time.monotonic() < self._expected_until
 
     def stop_waiting(self) -> None:
         """Stop waiting for pending requests and navigations."""
-        self.requests.clear()
-        self.loading.clear()
+        self.pending_requests.clear()
+        self.loading_frames.clear()
         self._expected_until = 0.0
 
     def expect_navigation(self) -> None:
@@ -109,9 +109,9 @@ class TabTarget:
                 self._add_request(params)
             case "Network.responseReceived":
                 if params.get("type") == "Fetch":  # loadingFinished comes only after a script has read the body
-                    self.requests.pop(params["requestId"], None)
+                    self.pending_requests.pop(params["requestId"], None)
             case "Network.loadingFinished" | "Network.loadingFailed":
-                self.requests.pop(params["requestId"], None)
+                self.pending_requests.pop(params["requestId"], None)
                 if params.get("type") == "Document":  # only a failure has a type
                     self._error_name = str(params.get("errorText", "")).removeprefix("net::ERR_")
             case "Page.frameRequestedNavigation":
@@ -119,10 +119,10 @@ class TabTarget:
                     self.expect_navigation()
             case "Page.frameStartedLoading":
                 self._expected_until = 0.0
-                self.loading.add(params["frameId"])
+                self.loading_frames.add(params["frameId"])
             case "Page.frameStoppedLoading" | "Page.frameDetached":
                 self._expected_until = 0.0
-                self.loading.discard(params["frameId"])
+                self.loading_frames.discard(params["frameId"])
             case "Inspector.targetCrashed":
                 self.gone = True
             case "Page.navigatedWithinDocument":
@@ -136,13 +136,15 @@ class TabTarget:
         if request["method"] not in SAFE_METHODS and kind not in ("CSPViolationReport", "Preflight"):
             self.may_have_changed_data = True
         if kind in AWAITED_TYPES:
-            self.requests[params["requestId"]] = request["url"]
+            self.pending_requests[params["requestId"]] = request["url"]
 
     def _change_document(self, frame: Params) -> None:
         self.document = frame["loaderId"]
         missing = frame.get("unreachableUrl", "")
         self.load_failure = f"{quote(missing)} could not be loaded ({self._error_name})" if missing else ""
-        self.requests = {number: url for number, url in self.requests.items() if number == self.document}
+        self.pending_requests = {
+            number: url for number, url in self.pending_requests.items() if number == self.document
+        }
 
 
 @dataclass

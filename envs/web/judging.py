@@ -56,7 +56,7 @@ def _score(check: tasks.Check, end: EpisodeEnd) -> float:
     """Return the score of one check, from 0 to 1."""
     match check:
         case tasks.AnswerCheck():
-            return float(end.answer is not None and ANSWERS[check.how](end.answer, check.values))
+            return float(end.answer is not None and ANSWER_COMPARISONS[check.how](end.answer, check.values))
         case tasks.UnachievableCheck():
             return float(end.answer is not None and says_impossible(end.answer))
         case tasks.UrlCheck():
@@ -165,7 +165,7 @@ def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
+ANSWER_COMPARISONS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
     compare.__name__: compare for compare in (exact, must_include, numbers, items)
 }
 """Maps each value of ``AnswerCheck.how`` to the function that compares an answer with the check's values."""
@@ -240,7 +240,7 @@ WHOLE_PAGE = "document.body?.innerText"
 def page_text(browsing: Browsing, url: str, script: str) -> str:
     """Return text from a page in the agent's browser, without affecting the episode.
 
-    If ``script``, a JavaScript expression, is given, return its value with HTML entities such as ``&lt;`` replaced, as
+    If ``script``, a JavaScript expression, is given, return its value with HTML entities such as ``&lt;`` decoded, as
     in WebArena. Otherwise, return the text of the whole page. Return "" if the page cannot be loaded or the script
     fails, for example because an element is missing. A page other than the current one is loaded in a hidden tab.
 

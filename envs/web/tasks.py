@@ -104,8 +104,8 @@ class PageCheck(_FrozenModel):
     If ``url`` is "last", the page is the one in the current tab at the end of the episode. A ``url`` that begins with /
     is on the site where the task starts.
 
-    ``script`` (a JavaScript expression, as in WebArena's files) selects the text to compare; by default, it is the text
-    of the whole page. If ``exact`` is given, the text must be equal to one of its values. A value may consist of
+    ``script`` (a JavaScript expression, as in WebArena's files) selects the text to compare. By default, this is the
+    text of the whole page. If ``exact`` is given, the text must be equal to one of its values. A value may consist of
     alternatives, ``a |OR| b``.
     """
 
