@@ -217,7 +217,7 @@ class OptionalMembers:
     def unjudged_result(self) -> str:
         """Return the result of a task that has no judge, such as the agent's answer. Return "" if the task has a judge.
 
-        Tasks that users write may have no judge. ``verdict`` never counts such a task as solved.
+        Tasks that users write may have no judge. ``verdict`` never counts a task without a judge as solved.
         """
         return ""
 

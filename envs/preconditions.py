@@ -162,29 +162,29 @@ class Beliefs:
     If a fact has an UNKNOWN object, the methods consider all facts with the same name.
     """
 
-    known: Mapping[Fact, Values]
+    fact_values: Mapping[Fact, Values]
     """Maps a fact to its possible values."""
     defaults: Mapping[str, Values]
-    """Maps a name to the possible values of every fact of this name that is not in ``known``."""
+    """Maps a name to the possible values of every fact of this name that is not in ``fact_values``."""
 
     @classmethod
     def at_start(cls, preconditions: Preconditions) -> "Beliefs":
         """Return the beliefs before the first action."""
-        known = {fact: frozenset({value}) for fact, value in preconditions.start.items()}
-        return cls(known, {name: frozenset({value}) for name, value in preconditions.defaults.items()})
+        fact_values = {fact: frozenset({value}) for fact, value in preconditions.start.items()}
+        return cls(fact_values, {name: frozenset({value}) for name, value in preconditions.defaults.items()})
 
     def values(self, fact: Fact) -> Values:
         """Return the possible values of a fact or, if an object is UNKNOWN, of all facts with the same name."""
         merged = self.defaults.get(fact.name)
         if UNKNOWN not in fact.objects:
-            return self.known.get(fact, merged)
-        for known_fact, values in self.known.items():
-            merged = _merge(merged, values) if known_fact.name == fact.name else merged
+            return self.fact_values.get(fact, merged)
+        for other_fact, values in self.fact_values.items():
+            merged = _merge(merged, values) if other_fact.name == fact.name else merged
         return merged
 
     def merged_with(self, other: "Beliefs") -> "Beliefs":
         """Return the beliefs if one of the two sets of beliefs is true, but it is unknown which."""
-        facts = {*self.known, *other.known}
+        facts = {*self.fact_values, *other.fact_values}
         names = self.defaults.keys() & other.defaults.keys()
         return Beliefs(
             {fact: _merge(self.values(fact), other.values(fact)) for fact in facts},
@@ -197,13 +197,13 @@ class Beliefs:
         If the fact has an UNKNOWN object, merge the new values into those of all facts with the same name.
         """
         if UNKNOWN not in fact.objects:
-            return Beliefs({**self.known, fact: values}, self.defaults)
-        known = {
-            known_fact: _merge(old, values) if known_fact.name == fact.name else old
-            for known_fact, old in self.known.items()
+            return Beliefs({**self.fact_values, fact: values}, self.defaults)
+        fact_values = {
+            other_fact: _merge(old, values) if other_fact.name == fact.name else old
+            for other_fact, old in self.fact_values.items()
         }
         defaults = {name: _merge(old, values) if name == fact.name else old for name, old in self.defaults.items()}
-        return Beliefs(known, defaults)
+        return Beliefs(fact_values, defaults)
 
     def after(self, contract: Contract) -> "tuple[Beliefs, str]":
         """Return the beliefs after an action, and the reason why the action cannot succeed, or "" if it may succeed.

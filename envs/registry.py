@@ -145,12 +145,12 @@ def load_environment(name: str) -> type[Environment]:
         return _check_class(tools.load_tools(path, target), name)
     if path.endswith(".py"):
         return _load_from_file(Path(path).resolve(), target)
-    known = known_environments()
-    if name not in known:
+    environments = known_environments()
+    if name not in environments:
         raise UnknownEnvironment(
-            f"no environment is called {name!r}{did_you_mean(name, sorted(known))}; or give FILE.py:Class"
+            f"no environment is called {name!r}{did_you_mean(name, sorted(environments))}; or give FILE.py:Class"
         )
-    module_name, _, class_name = known[name].partition(":")
+    module_name, _, class_name = environments[name].partition(":")
     try:
         module = importlib.import_module(module_name)
     except Exception as error:

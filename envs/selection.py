@@ -78,28 +78,28 @@ def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Sel
     ]
 
 
-def chosen_types(selection: Selection, known: Sequence[str], environment: str) -> tuple[str, ...]:
-    """Return the selected types in the order of ``known``, or all known types if none is selected.
+def chosen_types(selection: Selection, all_types: Sequence[str], environment: str) -> tuple[str, ...]:
+    """Return the selected types in the order of ``all_types``, or all types if none is selected.
 
-    Raises BadSelection if a selected type is not in ``known``.
+    Raises BadSelection if a selected type is not in ``all_types``.
     """
-    if unknown := sorted(set(selection.types) - set(known)):
+    if unknown := sorted(set(selection.types) - set(all_types)):
         raise BadSelection(
-            f"{environment} has no task type {', '.join(unknown)}{did_you_mean(unknown[0], known, 'it has')}"
+            f"{environment} has no task type {', '.join(unknown)}{did_you_mean(unknown[0], all_types, 'it has')}"
         )
-    return tuple(name for name in known if not selection.types or name in selection.types)
+    return tuple(name for name in all_types if not selection.types or name in selection.types)
 
 
-def chosen_split(selection: Selection, known: Sequence[str], environment: str) -> str:
-    """Return the selected split, or the first known split if none is selected.
+def chosen_split(selection: Selection, all_splits: Sequence[str], environment: str) -> str:
+    """Return the selected split, or the first of ``all_splits`` if none is selected.
 
-    Raises BadSelection if the selected split is not in ``known``.
+    Raises BadSelection if the selected split is not in ``all_splits``.
     """
-    if selection.split is not None and selection.split not in known:
+    if selection.split is not None and selection.split not in all_splits:
         raise BadSelection(
-            f"{environment} has no split {selection.split!r}{did_you_mean(selection.split, known, 'it has')}"
+            f"{environment} has no split {selection.split!r}{did_you_mean(selection.split, all_splits, 'it has')}"
         )
-    return selection.split or (known[0] if known else "")
+    return selection.split or (all_splits[0] if all_splits else "")
 
 
 def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tuple[str, int]:
@@ -141,13 +141,13 @@ def list_tasks(
         place, message = error_location(error)[0], " ".join(str(error).split())
         where = f" ({place})" if place else ""
         raise EnvironmentBroken(f"{name}: tasks() raised {type(error).__name__}{where}: {message}") from error
-    seen: set[str] = set()
+    ids: set[str] = set()
     for task in tasks:
         if not isinstance(task, Task):
             raise EnvironmentBroken(f"{name}: tasks() must list Task objects, not {type(task).__name__}")
-        if unique and task.id in seen and not selection.ids:
+        if unique and task.id in ids and not selection.ids:
             raise EnvironmentBroken(f"{name} lists the task id {task.id!r} twice; give every task a different id")
-        seen.add(task.id)
+        ids.add(task.id)
     return tasks
 
 

@@ -82,10 +82,10 @@ class Toy(Environment):
             return Contract([empty, opened, inside], changes, needs_suffice=True)
 
         def put(thing: ArgValue) -> Contract:
-            holding = Need.satisfies(HOLDING, lambda now: now != "nothing", "nothing is held")
-            held = Need.equal(HOLDING, thing, "{now} is held")
+            something_held = Need.satisfies(HOLDING, lambda now: now != "nothing", "nothing is held")
+            thing_held = Need.equal(HOLDING, thing, "{now} is held")
             changes = [Change(HOLDING, "nothing"), Change(Fact("place", (thing,)), "on the table")]
-            return Contract([holding, held], changes, needs_suffice=True)
+            return Contract([something_held, thing_held], changes, needs_suffice=True)
 
         return Preconditions(
             {"open": open_box, "take": take, "put": put},
