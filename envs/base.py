@@ -230,7 +230,7 @@ class Environment(OptionalMembers, ABC):
 
         This observation is the last one before the snapshot, unless ``_load`` returns a different one. If the snapshot
         has no copy of the state (see ``_save``), or if its task is not the current one, its task is reset and its
-        actions are repeated. Raises Diverged if a repeated action gives a different result than before.
+        actions are repeated. Raises Diverged if a repeated action gives a different result.
         """
         if snapshot.saved_state is not None and self.task is not None and snapshot.task.id == self.task.id:
             new_observation = self._load(snapshot.saved_state)

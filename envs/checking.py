@@ -188,7 +188,7 @@ class _Checker:
         try:
             steps = self._play(env, task)
             if not (env.task or task).goal.strip():
-                self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
+                self._note("a task has no goal; say in a sentence what the agent must do", self._env.tasks)
             self._check_reports(env)
             verdict = self._call("verdict()", env.valid_verdict)
             if verdict.fault and self._start_verdict.fault and TOOL_FAILED not in self._start_verdict.fault:

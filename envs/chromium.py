@@ -41,7 +41,7 @@ FLAGS = tuple(
     "--disable-background-timer-throttling --disable-backgrounding-occluded-windows "
     "--disable-renderer-backgrounding --lang=en-US".split()
 )
-ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
+ENVIRONMENT_VARIABLES = {"TZ": "UTC", "LANGUAGE": "en_US"}
 """Environment variables for the browser. Dates in goals, and the order of the parts of a date field, depend on them."""
 
 
@@ -92,7 +92,8 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
     service = webdriver.ChromeService(
         executable_path=driver,
         service_args=[f"--log-path={profile}/chromedriver.log"],
-        env=os.environ | ENVIRONMENT | {"TMPDIR": profile},  # Chromium's temporary files are removed with the profile
+        # TMPDIR: Chromium's temporary files are removed with the profile.
+        env=os.environ | ENVIRONMENT_VARIABLES | {"TMPDIR": profile},
         popen_kw={"start_new_session": True},  # so that Ctrl-C does not reach the browser
     )
     try:

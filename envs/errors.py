@@ -6,7 +6,7 @@ EnvsError
 ├── UnknownAction       the environment does not offer the action
 ├── MissingRequirement  data, a browser or a package is missing
 ├── EpisodeEnded        an action was taken before the start or after the end of an episode
-├── Diverged            a repeated action gave a different result than before
+├── Diverged            a repeated action gave a result that differs from the earlier one
 └── EnvironmentBroken   the environment itself failed (a browser died, a game file is damaged)
 """
 
@@ -62,7 +62,7 @@ def closing_if_broken(close: Callable[[], None]) -> Iterator[None]:
 
 
 class Diverged(EnvsError):
-    """A repeated action gave a different result than before."""
+    """A repeated action gave a result that differs from the earlier one."""
 
     def __init__(self, number: int, action: "Action", expected: "Observation", actual: "Observation") -> None:
         self.number, self.action, self.expected, self.actual = number, action, expected, actual
