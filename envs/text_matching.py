@@ -20,7 +20,7 @@ def token_set_ratio(first: str, second: str) -> int:
         return 100
     left, right = " ".join(sorted(only_first)), " ".join(sorted(only_second))
     common = len(" ".join(shared))
-    space = bool(common)
+    space = 1 if common else 0
     first_length, second_length = common + space + len(left), common + space + len(right)
     best = _ratio(len(left) + len(right) - 2 * _common_length(left, right), first_length + second_length)
     if shared:

@@ -147,7 +147,7 @@ def object_text(scene: GameScene, state: GameState, thing: str) -> str:
     clean, hot, cool = (thing in things for things in (state.clean, state.hot, state.cool))
     warmth = "hot" if hot else "cool" if cool else ""
     if clean or warmth:
-        adjectives = " and ".join(filter(None, (warmth, "clean" * clean)))
+        adjectives = " and ".join(filter(None, (warmth, "clean" if clean else "")))
         return f"This is a {'cold' if adjectives == 'cool' else adjectives} {name}."
     if thing in scene.entities_with("toggleable") and thing in state.toggled:
         return f"This {name} is on."

@@ -305,8 +305,8 @@ class McpConnection:
             return f"was not ready within {self._start_timeout:g} s; {advice}"
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
-        key = "; if it requires a key, put the key into the headers in mcp:FILE.json" * isinstance(error, MCPError)
-        return f"cannot be reached: {_innermost(error)}{key}"
+        advice = "; if it requires a key, put the key into the headers in mcp:FILE.json"
+        return f"cannot be reached: {_innermost(error)}{advice if isinstance(error, MCPError) else ''}"
 
     def _timeout_error(self, request_name: str) -> ToolTimeout:
         server, limit = self._server.name, f"{self._timeout:g} s"
@@ -320,7 +320,7 @@ class McpConnection:
         with suppress(OSError, ValueError):
             self._stderr.seek(self._stderr_start)
             stderr = self.without_secrets(self._stderr.read()).strip()
-            stderr = "..." * (len(stderr) > MAX_STDERR) + stderr[-MAX_STDERR:]
+            stderr = stderr if len(stderr) <= MAX_STDERR else f"...{stderr[-MAX_STDERR:]}"
         message = self.without_secrets(f"the MCP server {self._server.name} {event}")
         return EnvironmentBroken(message + (f"; its error output: {stderr}" if stderr else ""))
 

@@ -247,9 +247,12 @@ def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
 
 
 def arguments_of_function(function: Callable[..., Any], *, method: bool) -> tuple[Argument, ...]:
-    """Return the parameters of a function. Raises TypeError if an annotation cannot be used."""
-    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[method:]
-    return _required_first(map(_argument, parameters))
+    """Return the parameters of a function, without the first if ``method`` is True.
+
+    Raises TypeError if an annotation cannot be used.
+    """
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())
+    return _required_first(map(_argument, parameters[1:] if method else parameters))
 
 
 def _argument(parameter: inspect.Parameter) -> Argument:

@@ -39,8 +39,9 @@ class TabHistory:
     def from_devtools(cls, answer: Answer) -> "TabHistory":
         """Return the history that the browser reports, without the empty page with which every tab begins."""
         urls, index = [entry["url"] for entry in answer["entries"]], answer["currentIndex"]
-        starts_blank = len(urls) > 1 and urls[0] == BLANK
-        return cls(urls[starts_blank:], max(0, index - starts_blank))
+        if len(urls) > 1 and urls[0] == BLANK:
+            urls, index = urls[1:], max(0, index - 1)
+        return cls(urls, index)
 
 
 @dataclass

@@ -247,7 +247,8 @@ class Browsing:
             return
         shows_last_page = last_page is None or old.document == last_page.document
         history = tab.history(last_page.browser_history) if last_page else TabHistory([], 0)
-        tab.earlier_urls, tab.later_urls = history.urls[: history.index + (not shows_last_page)], []
+        end = history.index if shows_last_page else history.index + 1
+        tab.earlier_urls, tab.later_urls = history.urls[:end], []
         tab.target = self.context.open_tab()
         if not old.closed:
             self.context.close_tab(old)
