@@ -118,8 +118,8 @@ def known_environments() -> Mapping[str, str]:
 def known_environment(name: str) -> type[Environment]:
     """Return the class of an environment that is shipped, installed with a package, or already loaded.
 
-    Use it for names that were read from a run or an export. Such a name may refer to a file, and that file must not be
-    executed. Raises UnknownEnvironment for any other name.
+    Use it for names that were read from a run or an export. They may refer to files, which must not be executed.
+    Raises UnknownEnvironment for any other name.
     """
     if name in _OBJECTS or name in known_environments() or is_loaded(name):
         return load_environment(name)

@@ -318,7 +318,7 @@ def _environment() -> Any:
 class ReferenceEngine(GameEngine):
     """The engine that calls textworld, as alfworld does. It cannot save its state.
 
-    Only one such engine runs at a time, even if several threads use them.
+    Only one of these engines runs at a time, even if several threads use them.
     """
 
     def __init__(self) -> None:

@@ -48,7 +48,7 @@ _ROOM_TYPES = {
     "look_at_obj": ("LivingRoom", "Bedroom"),
     "pick_two_obj": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
 }
-"""Maps each task type to the types of rooms in which alfworld sets such tasks."""
+"""Maps each task type to the types of rooms in which alfworld sets its tasks."""
 MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
 """Maps each treatment to the kind of receptacle with which it is done."""
 _TREATMENTS = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "pick_cool_then_place": "cool"}

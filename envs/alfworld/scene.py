@@ -65,7 +65,7 @@ class GameScene:
     predicates: dict[str, Names]
     """Maps a unary predicate, such as ``openable``, to the entities of which it is true."""
     can_contain: Pairs
-    """Pairs of a type of receptacle and a type of object that such receptacles can hold."""
+    """Pairs of a type of receptacle and a type of object that receptacles of this type can hold."""
     contained: Pairs
     """Pairs of an object and another object that contains it. For example, a cup may contain a spoon."""
     goal: tuple[GoalLiteral, ...]

@@ -142,9 +142,8 @@ class TabTarget:
         self.document = frame["loaderId"]
         missing = frame.get("unreachableUrl", "")
         self.load_failure = f"{quote(missing)} could not be loaded ({self._error_name})" if missing else ""
-        self.pending_requests = {
-            number: url for number, url in self.pending_requests.items() if number == self.document
-        }
+        requests = self.pending_requests.items()  # the request for a document has the document's loader id
+        self.pending_requests = {request_id: url for request_id, url in requests if request_id == self.document}
 
 
 @dataclass
@@ -171,7 +170,7 @@ class TabGone(EnvironmentBroken):
 
 
 class BrowserContext:
-    """The tabs of one environment, in a separate browser context."""
+    """A browser context that contains the tabs of one environment."""
 
     def __init__(self, browser: chromium.Browser, policy: AddressPolicy, patience: float) -> None:
         """``patience`` is the time in seconds that a page may take to load or to answer a command."""

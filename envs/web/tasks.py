@@ -2,7 +2,7 @@
 
 A task file is a JSON list of tasks. Each task has the form of ``WebTask`` or the form of the WebArena benchmark (see
 ``planbook.envs.web.webarena``). An address may contain the name of a site in braces, as in ``{trac}/wiki``.
-``with_site_addresses`` replaces such names with the addresses of the sites.
+``with_site_addresses`` replaces these names with the addresses of the sites.
 """
 
 import json
@@ -137,7 +137,7 @@ class ServerCheck(_FrozenModel):
 
 
 class UnachievableCheck(_FrozenModel):
-    """Checks that the answer says that the task is impossible. Such an answer begins with ``N/A``."""
+    """Checks that the answer begins with ``N/A``, which says that the task is impossible."""
 
     kind: Literal["unachievable"] = "unachievable"
 
