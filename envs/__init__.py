@@ -28,7 +28,7 @@ Shared by environments
 
 The environments
 
-- ``toy``: a small world of boxes and things, for tests and documentation.
+- ``toy``: a small environment with boxes and things, for tests and documentation.
 - ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``, ``textcraft`` and ``web``: the
   environments of the papers that planbook reproduces.
 - ``tools``: environments made of Python functions, MCP servers or Gymnasium environments.

@@ -25,19 +25,19 @@ from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offe
 P = ParamSpec("P")
 E = TypeVar("E")
 R = TypeVar("R")
-Answer = TypeVar("Answer", bound=Observation | str)
+Result = TypeVar("Result", bound=Observation | str)
 Member = TypeVar("Member", bound=Callable[..., Any])
 _MARK = "_planbook_spec"
 _OBSERVATION_FIELDS = tuple(field.name for field in fields(Observation))
-ROUNDING = 1e-9
-"""A score may be below 0 or above 1 by at most this much, because of rounding errors."""
+SCORE_TOLERANCE = 1e-9
+"""Maximum amount by which rounding errors may put a score below 0 or above 1."""
 LARGEST_MEASURE = 1e300
 """Largest absolute value of a measure, so that means and standard deviations stay finite."""
 
 
 def action(
     example: str = "", name: str = ""
-) -> Callable[[Callable[Concatenate[E, P], Answer]], Callable[Concatenate[E, P], Answer]]:
+) -> Callable[[Callable[Concatenate[E, P], Result]], Callable[Concatenate[E, P], Result]]:
     """Mark a method as an action. Plans call the method; models read its signature and docstring.
 
     ``example`` is one line with a call and its result. The parameters of the method must have JSON types; ``Literal``
@@ -48,8 +48,8 @@ def action(
             \"\"\"Go to the next room.\"\"\"
 
     The method returns an Observation, or a string that is turned into one. Pass ``name`` if the method cannot have the
-    same name as the action. For example, the action ``close`` needs a method with another name, since every environment
-    already has a method ``close``.
+    same name as the action. For example, the action ``close`` needs a method with a different name, since every
+    environment already has a method ``close``.
     """
     return _marker("action", example, name)
 
@@ -138,7 +138,7 @@ class Environment(OptionalMembers, ABC):
         self.offer = self.offered(self.options)
         self.history: list[tuple[Action, Observation]] = []
         self.task: Task | None = None
-        self._first = self._last = Observation("")
+        self._first_observation = self._last_observation = Observation("")
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -147,15 +147,15 @@ class Environment(OptionalMembers, ABC):
         if cls.__doc__ and (not cls.about or cls.about in inherited):
             cls.about = inspect.cleandoc(cls.__doc__)
         specs: dict[str, dict[str, ActionSpec]] = {"action": {}, "query": {}}
-        for attribute, marked in _marked_members(cls).items():
-            kind, example, named = getattr(marked, _MARK)
-            member, name = getattr(cls, attribute), named or attribute
+        for attribute, marked_method in _marked_methods(cls).items():
+            kind, example, explicit_name = getattr(marked_method, _MARK)
+            method, name = getattr(cls, attribute), explicit_name or attribute
             if any(attribute in vars(base) for base in Environment.__mro__):
                 raise TypeError(
                     f"{cls.__name__}.{attribute} has the name of a member that every environment has; rename the method"
                 )
-            doc = inspect.getdoc(member) or inspect.getdoc(marked) or ""
-            specs[kind][name] = _check_spec(cls, ActionSpec(name, member, doc, example))
+            doc = inspect.getdoc(method) or inspect.getdoc(marked_method) or ""
+            specs[kind][name] = _check_spec(cls, ActionSpec(name, method, doc, example))
         cls.actions, cls.queries = specs["action"], specs["query"]
 
     @classmethod
@@ -173,14 +173,14 @@ class Environment(OptionalMembers, ABC):
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offer:
-        """Return the actions and queries that plans may call with these options. By default all."""
+        """Return the actions and queries that plans may call with these options: by default, all of them."""
         if getattr(options, "paper_actions", False):
             return Offer({name: spec for name, spec in cls.actions.items() if name in cls.paper_actions}, {})
         return Offer(cls.actions, cls.queries)
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offer:
-        """Return the offered actions and queries that prompts list. By default all."""
+        """Return the offered actions and queries that prompts list: by default, all of them."""
         return cls.offered(options)
 
     def close(self) -> None:
@@ -189,13 +189,13 @@ class Environment(OptionalMembers, ABC):
     def reset(self, task: Task) -> Observation:
         """Begin a task from scratch, with an empty history, and return the first observation."""
         self.history, self.task = [], task
-        self._first = self._last = _observation(self.begin(task), self, type(self).begin)
-        return self._last
+        self._first_observation = self._last_observation = _observation(self.begin(task), self, type(self).begin)
+        return self._last_observation
 
     @property
     def ended(self) -> bool:
         """True if the environment has ended the episode."""
-        return self._last.terminated or self._last.truncated
+        return self._last_observation.terminated or self._last_observation.truncated
 
     @property
     def answered(self) -> bool:
@@ -215,32 +215,32 @@ class Environment(OptionalMembers, ABC):
             known = ", ".join(sorted(self.offer.actions))
             raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {known}")
         function = self.actions[action.name].function
-        self._last = _observation(function(self, *deepcopy(action.args)), self, function)
-        self.history.append((action, self._last))
-        return self._last
+        self._last_observation = _observation(function(self, *deepcopy(action.args)), self, function)
+        self.history.append((action, self._last_observation))
+        return self._last_observation
 
     def snapshot(self) -> Snapshot:
         """Return a snapshot of the current state, for ``restore``. Raises EpisodeEnded if no episode has begun."""
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
-        return Snapshot(self.task, tuple(self.history), self._last, self._save())
+        return Snapshot(self.task, tuple(self.history), self._last_observation, self._save())
 
     def restore(self, snapshot: Snapshot) -> Observation:
         """Restore a snapshot, and return the observation of the restored state.
 
         This observation is the last one before the snapshot, unless ``_load`` returns a different one. If the snapshot
         has no copy of the state (see ``_save``), or if its task is not the current one, its task is reset and its
-        actions are repeated. Raises Diverged if a repeated action gives a different result than before.
+        actions are repeated. Raises Diverged if a repeated action gives a different result.
         """
         if snapshot.saved_state is not None and self.task is not None and snapshot.task.id == self.task.id:
-            changed = self._load(snapshot.saved_state)
-            self.history, self._last = list(snapshot.history), changed or snapshot.last
-            return self._last
+            new_observation = self._load(snapshot.saved_state)
+            self.history, self._last_observation = list(snapshot.history), new_observation or snapshot.last
+            return self._last_observation
         self.reset(snapshot.task)
-        for number, (past, expected) in enumerate(snapshot.history, start=1):
-            if (actual := self.act(past)) != expected:
-                raise Diverged(number, past, expected, actual)
-        return self._last
+        for number, (past_action, expected) in enumerate(snapshot.history, start=1):
+            if (actual := self.act(past_action)) != expected:
+                raise Diverged(number, past_action, expected, actual)
+        return self._last_observation
 
     def valid_verdict(self) -> Verdict:
         """Return the verdict. Raises EnvironmentBroken if it is not a Verdict with a bool and a score from 0 to 1."""
@@ -249,7 +249,7 @@ class Environment(OptionalMembers, ABC):
             problem = f"must return a Verdict, but returned {type(verdict).__name__}"
         elif not isinstance(verdict.solved, bool):
             problem = f"must return a Verdict whose solved is a bool, not {type(verdict.solved).__name__}"
-        elif not (isinstance(verdict.score, Real) and -ROUNDING <= verdict.score <= 1 + ROUNDING):
+        elif not (isinstance(verdict.score, Real) and -SCORE_TOLERANCE <= verdict.score <= 1 + SCORE_TOLERANCE):
             problem = f"must return a score from 0 to 1, not {verdict.score!r:.80}"
         if problem:
             raise EnvironmentBroken(f"{_location(self, type(self).verdict)} {problem}")
@@ -269,15 +269,15 @@ class Environment(OptionalMembers, ABC):
         return measures
 
     def scene(self) -> str:
-        """Return what can be observed, without the goal, for an agent that works on one part of the task.
+        """Return a description of what the agent can see, without the goal, for prompts about one part of the task.
 
-        By default this is the first observation. Override the method if the first observation contains facts that may
+        By default, this is the first observation. Override the method if the first observation contains facts that may
         change, or facts that ``state`` also returns.
         """
-        return self._first.text
+        return self._first_observation.text
 
 
-def _marked_members(environment: type) -> dict[str, Any]:
+def _marked_methods(environment: type) -> dict[str, Any]:
     """Return a dict that maps attribute names to the methods that are marked as actions or queries.
 
     A method that overrides a marked method is included, even if it has no mark itself.
@@ -313,14 +313,14 @@ def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
     return spec
 
 
-def _observation(answer: object, environment: Environment, function: Callable[..., Any]) -> Observation:
+def _observation(result: object, environment: Environment, function: Callable[..., Any]) -> Observation:
     """Return the result of an author's method as an observation.
 
     Raises EnvironmentBroken if the result is neither an Observation with fields of the right types nor a string.
     """
-    observation = Observation(answer) if isinstance(answer, str) else answer
+    observation = Observation(result) if isinstance(result, str) else result
     if not isinstance(observation, Observation):
-        fault = f"must return an Observation or a str, but returned {type(answer).__name__}"
+        fault = f"must return an Observation or a str, but returned {type(result).__name__}"
         raise EnvironmentBroken(f"{_location(environment, function)} {fault}")
     for name in _OBSERVATION_FIELDS:
         value, expected = getattr(observation, name), str if name == "text" else bool

@@ -72,10 +72,10 @@ class _Checker:
         """The names of the actions that cannot be tried because a parameter has no usable type."""
         self._start_verdict = Verdict(False, 0.0)
         """The verdict on the current task before the first action."""
-        self.tasks = self.actions = self.accepted = self._noted = 0
+        self.tasks = self.actions = self.accepted = self._note_count = 0
 
     def check(self) -> None:
-        """Find and note all mistakes."""
+        """Find and note all mistakes in the environment."""
         self._check_class()
         if self._env.__abstractmethods__:
             return
@@ -94,10 +94,10 @@ class _Checker:
         """Note a mistake in a function. If several mistakes have the same kind and place, only the first is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         path = Path(code.co_filename) if code else Path()
-        is_ours = path.parent in OWN_FOLDERS and path.name != self._file
-        place = f"{path.name}:{code.co_firstlineno}" if code and not is_ours else self._file
+        is_planbook_code = path.parent in OWN_FOLDERS and path.name != self._file
+        place = f"{path.name}:{code.co_firstlineno}" if code and not is_planbook_code else self._file
         self.mistakes.setdefault((place, kind or mistake), f"{place}: {mistake}")
-        self._noted += 1
+        self._note_count += 1
 
     def _call(self, call: str, function: Callable[..., Value], *arguments: Any) -> Value:
         """Call the author's code and return its result.
@@ -117,8 +117,6 @@ class _Checker:
             fault = f"{place}: {call} raised {type(error).__name__}: {' '.join(str(error).split())}"
             self.mistakes.setdefault((place, type(error).__name__), fault)
             raise _AuthorCodeFailed from error
-
-    # The class.
 
     def _check_class(self) -> None:
         env = self._env
@@ -152,19 +150,17 @@ class _Checker:
                 self._note(f"parameter {parameter} of {spec.name} has {fault}", spec.function)
                 self._untestable_actions.add(spec.name)
 
-    # Tasks.
-
     def _tasks_to_play(self, split: str) -> Sequence[Task]:
         """Return the tasks to play from a split, and note mistakes in the list that ``tasks()`` returns."""
         env, seeded = self._env, self._env.takes_seeds(split, self._options)
         selection = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
             tasks = self._call("tasks()", partial(list_tasks, unique=False), env, selection, self._options)
-            before = self._noted
+            notes_before = self._note_count
             self._check_tasks(tasks, selection)
             if tasks != self._call("tasks()", list_tasks, env, selection, self._options):
                 self._note("tasks() returns different tasks when it is called again; make them from seeds", env.tasks)
-            if self._noted > before:
+            if self._note_count > notes_before:
                 return tasks[:MAX_TASKS]
             limited = selection.model_copy(update={"limit": MAX_TASKS})
             return self._call("tasks()", env.select, limited, self._options)
@@ -182,37 +178,35 @@ class _Checker:
             for name in sorted(used - declared if declared else ()):
                 known = ", ".join(map(repr, sorted(declared))) or "none"
                 self._note(f"a task has the {field} {name!r}, but the class declares {known}", env.tasks)
-        others = {task.seed for task in tasks} - {*selection.seeds}
-        if others and selection.seeds and selection.split not in env.combined_splits:
-            fault = f"for the seeds {SEEDS}, tasks() lists a task with seed {min(others)}"
+        wrong_seeds = {task.seed for task in tasks} - {*selection.seeds}
+        if wrong_seeds and selection.seeds and selection.split not in env.combined_splits:
+            fault = f"for the seeds {SEEDS}, tasks() lists a task with seed {min(wrong_seeds)}"
             self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")
-
-    # Episodes.
 
     def _check_task(self, task: Task) -> None:
         env = self._call("__init__()", self._env, self._options)
         try:
-            first = self._play(env, task)
+            steps = self._play(env, task)
             if not (env.task or task).goal.strip():
-                self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
+                self._note("a task has no goal; say in a sentence what the agent must do", self._env.tasks)
             self._check_reports(env)
             verdict = self._call("verdict()", env.valid_verdict)
             if verdict.fault and self._start_verdict.fault and TOOL_FAILED not in self._start_verdict.fault:
                 fault = self._start_verdict.fault
                 advice = "It also raised after random actions; write an assertion that is false instead of raising"
                 self.mistakes.setdefault((fault, "judge"), f"{fault}. {advice}")
-            half = len(first) // 2
+            half = len(steps) // 2
             repeated, saved = self._begin(env, task), []
-            for part in (first[1 : half + 1], first[half + 1 :]):
+            for part in (steps[1 : half + 1], steps[half + 1 :]):
                 repeated += self._continue(env, part)
                 snapshot = self._call("snapshot()", env.snapshot)
                 if snapshot.saved_state is not None:  # otherwise restore() just repeats actions, as done above
                     saved.append((snapshot, self._check_reports(env)))
-            self._check_same(first, repeated, task, "the environment was reset")
+            self._check_same(steps, repeated, task, "the environment was reset")
             if self._call("verdict()", env.valid_verdict) != verdict:
                 self._note(f"verdict() differs on {task.id} after the same actions", self._env.verdict, kind="same")
             for snapshot, reports in saved * 2:  # twice: actions after restore() must not change a snapshot
-                self._check_restoring(env, task, first, snapshot, reports)
+                self._check_restoring(env, task, steps, snapshot, reports)
         finally:
             self._call("close()", env.close)
 
@@ -245,7 +239,7 @@ class _Checker:
             steps.append((action, self._call(str(action), env.act, action)))
         return steps
 
-    def _random_action(self, env: Environment, task: Task, seen: Observation, rng: random.Random) -> Action | None:
+    def _random_action(self, env: Environment, task: Task, last: Observation, rng: random.Random) -> Action | None:
         """Return a random element of ``possible_actions()``.
 
         If there is none, return a random call of a random action, or None if no action can be tried. Half of the
@@ -264,14 +258,14 @@ class _Checker:
         if not specs:
             return None
         spec = rng.choice(specs)
-        words = sorted({*re.findall(r"\w+", f"{task.goal} {seen.text} {task.params}"), "nothing"})
+        words = sorted({*re.findall(r"\w+", f"{task.goal} {last.text} {task.params}"), "nothing"})
         annotations = [parameter.annotation for parameter in spec.signature.parameters.values()]
         values = [random_value(annotation, words, rng) for annotation in annotations]
         example = _example_arguments(spec) or values
         return Action(spec.name, tuple(map(rng.choice, zip(values, example, strict=True))))
 
-    def _check_same(self, first: Steps, repeated: Steps, task: Task, event: str) -> None:
-        for number, ((action, expected), (_, actual)) in enumerate(zip(first, repeated, strict=False)):
+    def _check_same(self, steps: Steps, repeated: Steps, task: Task, event: str) -> None:
+        for number, ((action, expected), (_, actual)) in enumerate(zip(steps, repeated, strict=False)):
             if expected != actual:
                 spec = self._env.actions.get(action.name)
                 source = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
@@ -281,16 +275,16 @@ class _Checker:
                 raise _AuthorCodeFailed
 
     def _check_restoring(
-        self, env: Environment, task: Task, first: Steps, snapshot: Snapshot, reports: Mapping[str, str]
+        self, env: Environment, task: Task, steps: Steps, snapshot: Snapshot, reports: Mapping[str, str]
     ) -> None:
         """Check that restore() restores a snapshot and its reports, and that later steps have the same results."""
-        expected, remaining = first[len(snapshot.history)][1], first[len(snapshot.history) + 1 :]
+        expected, remaining = steps[len(snapshot.history)][1], steps[len(snapshot.history) + 1 :]
         actual = self._call("restore()", env.restore, snapshot)
         if env.restore_caveat:  # the class declares that restore() does not restore everything
             return
         if actual != expected:
-            fault = f"restore() shows {_format(actual)} on {task.id}, but the snapshot was made at {_format(expected)}"
-            self._note(fault, env._load, kind="restored")
+            fault = f"restore() returns {_format(actual)} on {task.id}, but the snapshot was made after"
+            self._note(f"{fault} {_format(expected)}", env._load, kind="restored")
             return
         for name, report in self._check_reports(env).items():
             if report != reports[name]:

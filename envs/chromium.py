@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from planbook.envs.devtools import Connection
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
-from planbook.envs.requirements import PackageData, missing_extra
+from planbook.envs.requirements import RequiredPackage, missing_extra
 from planbook.envs.types import Requirement
 from planbook.envs.watchdog import Watchdog
 
@@ -26,7 +26,7 @@ REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
 )
-NO_SANDBOX = (
+SANDBOX_ADVICE = (
     "If the message is about a sandbox, this machine does not allow user namespaces: install Debian's "
     "chromium-sandbox, or run as root: Chromium then runs without a sandbox."
 )
@@ -41,11 +41,11 @@ FLAGS = tuple(
     "--disable-background-timer-throttling --disable-backgrounding-occluded-windows "
     "--disable-renderer-backgrounding --lang=en-US".split()
 )
-ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
+ENVIRONMENT_VARIABLES = {"TZ": "UTC", "LANGUAGE": "en_US"}
 """Environment variables for the browser. Dates in goals, and the order of the parts of a date field, depend on them."""
 
 
-def _program(name: str) -> Requirement:
+def _program_requirement(name: str) -> Requirement:
     """Return a program as a requirement. The program's environment variable takes precedence over PATH."""
     variable = PATH_VARIABLES[name]
     if path := os.environ.get(variable):
@@ -56,13 +56,13 @@ def _program(name: str) -> Requirement:
 
 def requirements() -> Sequence[Requirement]:
     """Return Chromium, its driver and the Python packages as requirements."""
-    packages = [PackageData(module, "browser").requirement(name) for name, module in PACKAGES.items()]
-    return [*packages, *map(_program, PATH_VARIABLES)]
+    packages = [RequiredPackage(module, "browser").requirement(name) for name, module in PACKAGES.items()]
+    return [*packages, *map(_program_requirement, PATH_VARIABLES)]
 
 
-def require() -> tuple[str, str]:
+def program_paths() -> tuple[str, str]:
     """Return the paths of Chromium and its driver. Raises MissingRequirement if either is missing."""
-    chromium, driver = map(_program, PATH_VARIABLES)
+    chromium, driver = map(_program_requirement, PATH_VARIABLES)
     if chromium.found is None or driver.found is None:
         missing = [program for program in (chromium, driver) if program.found is None]
         names, remedies = " and ".join(item.name for item in missing), dict.fromkeys(item.remedy for item in missing)
@@ -82,7 +82,7 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
         from selenium.common.exceptions import WebDriverException
     except ImportError as error:
         raise missing_extra("browser", "a browser") from error
-    chromium, driver = require()
+    chromium, driver = program_paths()
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
@@ -92,14 +92,15 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
     service = webdriver.ChromeService(
         executable_path=driver,
         service_args=[f"--log-path={profile}/chromedriver.log"],
-        env=os.environ | ENVIRONMENT | {"TMPDIR": profile},  # Chromium's temporary files are removed with the profile
+        # TMPDIR: Chromium's temporary files are removed with the profile.
+        env=os.environ | ENVIRONMENT_VARIABLES | {"TMPDIR": profile},
         popen_kw={"start_new_session": True},  # so that Ctrl-C does not reach the browser
     )
     try:
         return webdriver.Chrome(options=options, service=service)
     except WebDriverException as error:
         raise EnvironmentBroken(
-            f"Chromium ({chromium}) did not start: {error.msg}. {NO_SANDBOX if os.geteuid() else ''}".strip()
+            f"Chromium ({chromium}) did not start: {error.msg}. {SANDBOX_ADVICE if os.geteuid() else ''}".strip()
         ) from error
 
 
@@ -125,7 +126,7 @@ class Browser:
         """The version of Chromium."""
         return str(self.driver.capabilities["browserVersion"])
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return True if the browser still answers."""
         try:
             with self._lock:
@@ -151,37 +152,37 @@ class Browser:
         self._watchdog.end_processes()
 
 
-_shared: Browser | None = None
+_browser: Browser | None = None
 _owner_pid = 0
-_shared_lock = threading.Lock()
+_browser_lock = threading.Lock()
 
 
-def shared() -> Browser:
+def shared_browser() -> Browser:
     """Return this process's browser. Start it at the first call, and again if it has died.
 
     Raises MissingRequirement if there is no browser on this machine, or EnvironmentBroken if it does not start.
     """
-    global _shared, _owner_pid
-    with _shared_lock:
-        if _shared is not None and _owner_pid == os.getpid():
-            if _shared.alive():
-                return _shared
-            _shared.close()
-        _shared, _owner_pid = Browser(), os.getpid()
-        return _shared
+    global _browser, _owner_pid
+    with _browser_lock:
+        if _browser is not None and _owner_pid == os.getpid():
+            if _browser.is_alive():
+                return _browser
+            _browser.close()
+        _browser, _owner_pid = Browser(), os.getpid()
+        return _browser
 
 
 @atexit.register
-def close_shared() -> None:
+def close_shared_browser() -> None:
     """End this process's browser, if it has one."""
-    global _shared
-    with _shared_lock:
-        if _shared is not None and _owner_pid == os.getpid():
-            _shared.close()
-        _shared = None
+    global _browser
+    with _browser_lock:
+        if _browser is not None and _owner_pid == os.getpid():
+            _browser.close()
+        _browser = None
 
 
 def versions() -> dict[str, str]:
     """Return the versions that a run records: Selenium's and, if this process started Chromium, Chromium's."""
     selenium = {"selenium": importlib.metadata.version("selenium")}
-    return selenium | ({"chromium": _shared.version} if _shared is not None else {})
+    return selenium | ({"chromium": _browser.version} if _browser is not None else {})

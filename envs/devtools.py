@@ -241,13 +241,14 @@ def typing_commands(text: str) -> Iterator[Command]:
         yield from CHARACTER_KEYS.get(character, [("Input.insertText", {"text": character})])
 
 
-def mouse(kind: str, x: float, y: float, *, held: bool = False) -> Command:
-    """Return the command for one mouse event at a point. ``held`` is True while the left button is down."""
-    moved = kind == "mouseMoved"
-    event = {"type": kind, "x": x, "y": y, "buttons": int(held), "clickCount": int(not moved)}
-    return "Input.dispatchMouseEvent", event | {"button": "none" if moved and not held else "left"}
+def mouse_event(kind: str, x: float, y: float, *, button_down: bool = False) -> Command:
+    """Return the command for one mouse event at a point. ``button_down`` tells whether the left button is down."""
+    is_move = kind == "mouseMoved"
+    event = {"type": kind, "x": x, "y": y, "buttons": int(button_down), "clickCount": int(not is_move)}
+    return "Input.dispatchMouseEvent", event | {"button": "none" if is_move and not button_down else "left"}
 
 
 def click_commands(x: float, y: float) -> list[Command]:
     """Return the commands that click at a point."""
-    return [mouse("mouseMoved", x, y), mouse("mousePressed", x, y, held=True), mouse("mouseReleased", x, y)]
+    press = mouse_event("mousePressed", x, y, button_down=True)
+    return [mouse_event("mouseMoved", x, y), press, mouse_event("mouseReleased", x, y)]

@@ -6,7 +6,7 @@ EnvsError
 ├── UnknownAction       the environment does not offer the action
 ├── MissingRequirement  data, a browser or a package is missing
 ├── EpisodeEnded        an action was taken before the start or after the end of an episode
-├── Diverged            a repeated action gave a different result than before
+├── Diverged            a repeated action gave a result that differs from the earlier one
 └── EnvironmentBroken   the environment itself failed (a browser died, a game file is damaged)
 """
 
@@ -62,15 +62,15 @@ def closing_if_broken(close: Callable[[], None]) -> Iterator[None]:
 
 
 class Diverged(EnvsError):
-    """A repeated action gave a different result than before."""
+    """A repeated action gave a result that differs from the earlier one."""
 
     def __init__(self, number: int, action: "Action", expected: "Observation", actual: "Observation") -> None:
         self.number, self.action, self.expected, self.actual = number, action, expected, actual
         super().__init__(f"action {number}, {action}: expected {expected.text!r}, got {actual.text!r}")
 
 
-_INSTALLED = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
-_CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selection.py"))
+_INSTALL_FOLDERS = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
+_CALLER_FILES = tuple(Path(__file__).with_name(name) for name in ("base.py", "selection.py"))
 """Files of planbook that call an author's code. Their lines are not counted as the author's."""
 
 
@@ -83,17 +83,18 @@ def error_location(error: BaseException, skipped_folders: Collection[Path] = ())
     author's outermost line. Both strings are empty if no line in the traceback is the author's.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    numbers = [
-        number
-        for number, frame in enumerate(frames)
-        if Path(frame.filename) not in _CALLERS
+    author_indices = [
+        index
+        for index, frame in enumerate(frames)
+        if Path(frame.filename) not in _CALLER_FILES
         and Path(frame.filename).parent not in skipped_folders
-        and not frame.filename.startswith(_INSTALLED)
+        and not frame.filename.startswith(_INSTALL_FOLDERS)
     ]
-    if not numbers:
+    if not author_indices:
         return "", ""
-    last = frames[numbers[-1]]
-    return f"{Path(last.filename).name}:{last.lineno}", "".join(traceback.format_list(frames[numbers[0] :])).rstrip()
+    first, innermost = author_indices[0], frames[author_indices[-1]]
+    place = f"{Path(innermost.filename).name}:{innermost.lineno}"
+    return place, "".join(traceback.format_list(frames[first:])).rstrip()
 
 
 def validation_faults(error: "ValidationError", root: str = "") -> list[str]:
@@ -102,6 +103,8 @@ def validation_faults(error: "ValidationError", root: str = "") -> list[str]:
     For a fault of the whole value, such as JSON that cannot be parsed, PLACE is the argument ``root``. If ``root`` is
     empty, only PROBLEM is returned.
     """
-    placed = ((".".join(map(str, fault["loc"])) or root, fault["msg"]) for fault in error.errors(include_input=False))
-    problems = ((place, problem.removeprefix("Value error, ")) for place, problem in placed)
-    return [f"{place}: {problem}" if place else problem for place, problem in problems]
+    faults = []
+    for fault in error.errors(include_input=False):
+        place, problem = ".".join(map(str, fault["loc"])) or root, fault["msg"].removeprefix("Value error, ")
+        faults.append(f"{place}: {problem}" if place else problem)
+    return faults

@@ -70,14 +70,11 @@ class Goals:
         return self.environment.offer.actions
 
     def is_open(self, goal: Action) -> bool:
-        """Return True if everything that the plan states as required for the goal is available.
-
-        Requirements that the plan does not state are ignored.
-        """
+        """Return True if all requirements that the plan states for the goal are met. Other requirements are ignored."""
         return True
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return a dict from each material to the number that the goal uses up, according to the plan."""
+        """Return a dict from materials to the amounts that the goal uses up, according to the plan."""
         return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
@@ -92,8 +89,8 @@ class Goals:
         """Return the actual number of time steps from the current state to the goal. Plans never see it."""
         return 0.0
 
-    def expected(self, goal: Action, steps: float) -> float:
-        """Return the expected number of time steps to a goal: ``steps``, plus those that chance failures cost."""
+    def expected_steps(self, goal: Action, steps: float) -> float:
+        """Return the expected number of time steps to a goal: ``steps``, plus the steps lost to random failures."""
         return steps
 
     def list_goals(self) -> Sequence[Action]:
@@ -126,7 +123,7 @@ class OptionalMembers:
     about: str = ""
     """A paragraph for prompts: the environment, the agent in it, and how to read its observations.
 
-    By default the docstring of the class.
+    By default, this is the docstring of the class.
     """
     attributes: ClassVar[Mapping[str, str]] = {}
     """Maps the name of each read-only attribute of the plan's ``agent`` to its description."""
@@ -156,7 +153,7 @@ class OptionalMembers:
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the params that a prompt may show because they reveal no more than the goal does. By default all."""
+        """Return the params that a prompt may show because they reveal no more than the goal does: by default, all."""
         return task.params
 
     @classmethod
@@ -193,7 +190,7 @@ class OptionalMembers:
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return why some selected tasks cannot be judged here: a dict from reasons to numbers of tasks.
+        """Return the number of selected tasks that cannot be judged here, for each reason.
 
         ``tasks`` leaves these tasks out. A run reports the result.
         """
@@ -220,7 +217,7 @@ class OptionalMembers:
     def unjudged_result(self) -> str:
         """Return the result of a task that has no judge, such as the agent's answer. Return "" if the task has a judge.
 
-        Tasks that users write may have no judge. ``verdict`` never counts such a task as solved.
+        Tasks that users write may have no judge. ``verdict`` never counts a task without a judge as solved.
         """
         return ""
 
@@ -265,7 +262,7 @@ class OptionalMembers:
         return {}
 
     def versions(self) -> Mapping[str, str]:
-        """Return a dict from names, such as that of a game engine, to the versions that a run records."""
+        """Return the versions that a run records, keyed by name, such as the name of a game engine."""
         return {}
 
     # Support for individual planning methods, which are named after their papers.

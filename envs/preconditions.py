@@ -14,7 +14,7 @@ An environment declares one function for each action. The function takes the arg
 
     Preconditions({"take": take}, start={HOLDING: "nothing"})
 
-A dry run goes through a plan without running it. ``Beliefs`` are the possible values of all facts at one of its lines.
+A dry run analyses a plan without running it. ``Beliefs`` are the possible values of all facts at one of its lines.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -97,13 +97,13 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Contract:
-    """What an action with certain arguments needs, and what it changes if it succeeds."""
+    """The needs of an action with certain arguments, and the changes that it makes if it succeeds."""
 
     needs: Sequence[Need] = ()
     changes: Sequence[Change] = ()
-    impossible: str = ""
+    impossible_reason: str = ""
     """The reason why the action can never succeed with these arguments, or ""."""
-    sure: bool = False
+    needs_suffice: bool = False
     """True if the action always succeeds when its needs are met."""
 
 
@@ -120,7 +120,7 @@ def rule_contract(rule: Callable[..., Contract], refusal_type: type[Exception], 
         try:
             return rule(*args)
         except refusal_type as reason:
-            return Contract(impossible=str(reason))
+            return Contract(impossible_reason=str(reason))
 
     return contract
 
@@ -138,7 +138,7 @@ class Preconditions:
     An action that is missing here may change every fact.
     """
     start: Mapping[Fact, Hashable] = field(default_factory=dict)
-    """Maps the facts that the agent may know at the start to their values at that time."""
+    """Maps facts that the agent may know at the start to their initial values."""
     defaults: Mapping[str, Hashable] = field(default_factory=dict)
     """Maps a name to the initial value of all facts with this name that ``start`` does not contain."""
     attributes: Mapping[str, Fact] = field(default_factory=dict)
@@ -147,12 +147,12 @@ class Preconditions:
     def contract(self, name: str, args: Sequence[ArgValue]) -> Contract | None:
         """Return the contract of an action, or None if the action has no contract.
 
-        If an argument is UNKNOWN, the contract is never ``sure``.
+        If an argument is UNKNOWN, the field ``needs_suffice`` is False.
         """
         if name not in self.contracts:
             return None
         contract = self.contracts[name](*args)
-        return replace(contract, sure=False) if any(arg is UNKNOWN for arg in args) else contract
+        return replace(contract, needs_suffice=False) if any(arg is UNKNOWN for arg in args) else contract
 
 
 @dataclass(frozen=True)
@@ -162,29 +162,29 @@ class Beliefs:
     If a fact has an UNKNOWN object, the methods consider all facts with the same name.
     """
 
-    known: Mapping[Fact, Values]
+    fact_values: Mapping[Fact, Values]
     """Maps a fact to its possible values."""
     defaults: Mapping[str, Values]
-    """Maps a name to the possible values of every fact of this name that is not in ``known``."""
+    """Maps a name to the possible values of every fact of this name that is not in ``fact_values``."""
 
     @classmethod
     def at_start(cls, preconditions: Preconditions) -> "Beliefs":
         """Return the beliefs before the first action."""
-        known = {fact: frozenset({value}) for fact, value in preconditions.start.items()}
-        return cls(known, {name: frozenset({value}) for name, value in preconditions.defaults.items()})
+        fact_values = {fact: frozenset({value}) for fact, value in preconditions.start.items()}
+        return cls(fact_values, {name: frozenset({value}) for name, value in preconditions.defaults.items()})
 
     def values(self, fact: Fact) -> Values:
         """Return the possible values of a fact or, if an object is UNKNOWN, of all facts with the same name."""
         merged = self.defaults.get(fact.name)
         if UNKNOWN not in fact.objects:
-            return self.known.get(fact, merged)
-        for other, values in self.known.items():
-            merged = _merge(merged, values) if other.name == fact.name else merged
+            return self.fact_values.get(fact, merged)
+        for other_fact, values in self.fact_values.items():
+            merged = _merge(merged, values) if other_fact.name == fact.name else merged
         return merged
 
     def merged_with(self, other: "Beliefs") -> "Beliefs":
-        """Return the beliefs for the case in which one of the two sets of beliefs is true, but it is unknown which."""
-        facts = {*self.known, *other.known}
+        """Return the beliefs if one of the two sets of beliefs is true, but it is unknown which."""
+        facts = {*self.fact_values, *other.fact_values}
         names = self.defaults.keys() & other.defaults.keys()
         return Beliefs(
             {fact: _merge(self.values(fact), other.values(fact)) for fact in facts},
@@ -197,29 +197,32 @@ class Beliefs:
         If the fact has an UNKNOWN object, merge the new values into those of all facts with the same name.
         """
         if UNKNOWN not in fact.objects:
-            return Beliefs({**self.known, fact: values}, self.defaults)
-        known = {item: _merge(old, values) if item.name == fact.name else old for item, old in self.known.items()}
+            return Beliefs({**self.fact_values, fact: values}, self.defaults)
+        fact_values = {
+            other_fact: _merge(old, values) if other_fact.name == fact.name else old
+            for other_fact, old in self.fact_values.items()
+        }
         defaults = {name: _merge(old, values) if name == fact.name else old for name, old in self.defaults.items()}
-        return Beliefs(known, defaults)
+        return Beliefs(fact_values, defaults)
 
     def after(self, contract: Contract) -> "tuple[Beliefs, str]":
         """Return the beliefs after an action, and the reason why the action cannot succeed, or "" if it may succeed.
 
-        Unless it is sure that the action succeeds, the beliefs also cover the case in which the action was refused.
+        Unless the action is certain to succeed, the beliefs also cover the case in which it was refused.
         """
-        if contract.impossible:
-            return self, contract.impossible
-        met, open_needs = self, list[Need]()
+        if contract.impossible_reason:
+            return self, contract.impossible_reason
+        if_met, open_needs = self, list[Need]()
         for need in contract.needs:
             values = self.values(need.fact)
             if reason := _violation(need, values):
                 return self, reason
             if values is None or any(map(need.refusal, values)):
                 open_needs.append(need)
-                met = met._assume_met(need, values)
-        after = met._apply(contract)
-        if open_needs or not contract.sure:
-            after = after.merged_with(self._assume_missed(open_needs) if contract.sure else self)
+                if_met = if_met._assume_met(need, values)
+        after = if_met._apply(contract)
+        if open_needs or not contract.needs_suffice:
+            after = after.merged_with(self._assume_unmet(open_needs) if contract.needs_suffice else self)
         return after, ""
 
     def _assume_met(self, need: Need, values: Values) -> "Beliefs":
@@ -227,12 +230,12 @@ class Beliefs:
         if UNKNOWN in need.fact.objects:
             return self
         if values is None:
-            met = None if need.only_value is UNKNOWN else frozenset({need.only_value})
+            met_by = None if need.only_value is UNKNOWN else frozenset({need.only_value})
         else:
-            met = frozenset(value for value in values if not need.refusal(value))
-        return self.with_values(need.fact, met)
+            met_by = frozenset(value for value in values if not need.refusal(value))
+        return self.with_values(need.fact, met_by)
 
-    def _assume_missed(self, needs: Sequence[Need]) -> "Beliefs":
+    def _assume_unmet(self, needs: Sequence[Need]) -> "Beliefs":
         """Return the beliefs for the case in which at least one of these needs is not met.
 
         If the needs concern different facts, nothing is known about any single fact, and the beliefs are unchanged.
@@ -241,8 +244,8 @@ class Beliefs:
         values = self.values(fact)
         if UNKNOWN in fact.objects or values is None or any(need.fact != fact for need in needs):
             return self
-        missed = frozenset(value for value in values if any(need.refusal(value) for need in needs))
-        return self.with_values(fact, missed)
+        refused = frozenset(value for value in values if any(need.refusal(value) for need in needs))
+        return self.with_values(fact, refused)
 
     def _apply(self, contract: Contract) -> "Beliefs":
         after = self

@@ -74,15 +74,15 @@ ENTRY_POINT_GROUP = "planbook.environments"
 """The group of entry points under which an installed package lists its environments."""
 TOOL_KINDS = ("gym", "mcp", "module")
 """The kinds of tools from which ``planbook.envs.tools`` makes environments, written before the colon in ``gym:...``."""
-_SHIPPED = ("alfworld", "crafter", "minecraft", "miniwob", "shopping", "tabletop", "textcraft", "toy", "web")
-SHIPPED: Mapping[str, str] = {name: f"planbook.envs.{name}:{name.capitalize()}" for name in _SHIPPED}
+_SHIPPED_NAMES = ("alfworld", "crafter", "minecraft", "miniwob", "shopping", "tabletop", "textcraft", "toy", "web")
+SHIPPED: Mapping[str, str] = {name: f"planbook.envs.{name}:{name.capitalize()}" for name in _SHIPPED_NAMES}
 """Maps the name of each shipped environment to its module and class."""
 
 
 OBJECT_PREFIX = "object:"
-"""Prefix of the names of classes that are not defined in a file, and so exist only in this process."""
+"""Prefix of the names of classes that exist only in this process, since no file defines them."""
 _OBJECTS: dict[str, type[Environment]] = {}
-"""Maps the names of the classes that ``register_class`` has stored to these classes."""
+"""Maps names to the classes that ``register_class`` has stored under them."""
 
 
 def register_class(environment: type[Environment]) -> str:
@@ -98,8 +98,8 @@ def register_class(environment: type[Environment]) -> str:
         path = Path(inspect.getfile(environment)).resolve()
     except (OSError, TypeError):  # the class was defined interactively
         path = Path()
-    in_a_file = path.is_file() and "." not in environment.__qualname__
-    name = f"{path}:{environment.__name__}" if in_a_file else f"{OBJECT_PREFIX}{environment.__name__}"
+    is_in_file = path.is_file() and "." not in environment.__qualname__
+    name = f"{path}:{environment.__name__}" if is_in_file else f"{OBJECT_PREFIX}{environment.__name__}"
     _OBJECTS[name] = _check_class(environment, name)
     return name
 
@@ -118,8 +118,8 @@ def known_environments() -> Mapping[str, str]:
 def known_environment(name: str) -> type[Environment]:
     """Return the class of an environment that is shipped, installed with a package, or already loaded.
 
-    Use it for names that were read from a run or an export. Such a name may refer to a file, and that file must not be
-    executed. Raises UnknownEnvironment for any other name.
+    Use it for names that were read from a run or an export. They may refer to files, which must not be executed.
+    Raises UnknownEnvironment for any other name.
     """
     if name in _OBJECTS or name in known_environments() or is_loaded(name):
         return load_environment(name)
@@ -145,12 +145,12 @@ def load_environment(name: str) -> type[Environment]:
         return _check_class(tools.load_tools(path, target), name)
     if path.endswith(".py"):
         return _load_from_file(Path(path).resolve(), target)
-    known = known_environments()
-    if name not in known:
+    environments = known_environments()
+    if name not in environments:
         raise UnknownEnvironment(
-            f"no environment is called {name!r}{did_you_mean(name, sorted(known))}; or give FILE.py:Class"
+            f"no environment is called {name!r}{did_you_mean(name, sorted(environments))}; or give FILE.py:Class"
         )
-    module_name, _, class_name = known[name].partition(":")
+    module_name, _, class_name = environments[name].partition(":")
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
@@ -191,9 +191,9 @@ def _load_from_file(path: Path, class_name: str) -> type[Environment]:
 
 @cache
 def _check_class(member: object, name: str) -> type[Environment]:
-    """Return ``member``, which was found under ``name``.
+    """Return ``member``. Raises UnknownEnvironment if it is not an environment class, or its declarations are wrong.
 
-    Raises UnknownEnvironment if it is not an environment class, or if its declarations are wrong.
+    ``name`` is the name under which it was found.
     """
     if not (isinstance(member, type) and issubclass(member, Environment)):
         raise UnknownEnvironment(f"{name} does not name a class derived from planbook.envs.Environment")
@@ -218,10 +218,10 @@ def _attribute_faults(environment: type[Environment]) -> Iterator[str]:
     ``about``, may be a property.
     """
     for name, declared in get_type_hints(Environment, include_extras=True).items():
-        value, for_class = getattr(environment, name, None), get_origin(declared) is ClassVar
-        if value is getattr(Environment, name, None) or (not for_class and hasattr(value, "__get__")):
+        value, is_class_variable = getattr(environment, name, None), get_origin(declared) is ClassVar
+        if value is getattr(Environment, name, None) or (not is_class_variable and hasattr(value, "__get__")):
             continue
-        kind = get_args(declared)[0] if for_class else declared
+        kind = get_args(declared)[0] if is_class_variable else declared
         try:
             TypeAdapter(kind).validate_python(_with_tuples(value), strict=True)
         except ValidationError as error:

@@ -50,8 +50,8 @@ def missing_extra(extra: str, feature: str) -> MissingRequirement:
     )
 
 
-class PackageData(NamedTuple):
-    """A package that an environment needs. It is found without being imported."""
+class RequiredPackage(NamedTuple):
+    """A package that an environment needs. Finding it does not import it."""
 
     package: str
     extra: str
@@ -59,7 +59,7 @@ class PackageData(NamedTuple):
     options: tuple[str, ...] = ()
     """Options for ``pip install``."""
     prefixes: tuple[str, ...] = ("",)
-    """Only the extra's packages whose names begin with one of these prefixes are needed. By default all are."""
+    """Only the extra's packages whose names begin with one of these prefixes are needed: by default, all."""
 
     @property
     def remedy(self) -> str:
@@ -67,7 +67,7 @@ class PackageData(NamedTuple):
         return install_command(self.extra, *self.options, prefixes=self.prefixes)
 
     def requirement(self, name: str) -> Requirement:
-        """Return the package as a requirement with this name."""
+        """Return the package as a requirement called ``name``."""
         return Requirement(name, str(package_folder(self.package) or "") or None, self.remedy)
 
     def folder(self) -> Path:
@@ -84,7 +84,7 @@ def _requirements_of(extra: str) -> Iterator[str]:
             yield package.strip()
 
 
-_CACHED_DIGESTS = 50_000
+_MAX_CACHED_DIGESTS = 50_000
 """Maximum number of file digests that a process caches."""
 
 
@@ -97,7 +97,7 @@ def file_digest(path: Path) -> str:
         raise MissingRequirement(f"{path} cannot be read: {error.strerror}; restore it, or install it again") from error
 
 
-@lru_cache(maxsize=_CACHED_DIGESTS)
+@lru_cache(maxsize=_MAX_CACHED_DIGESTS)
 def _digest(path: str, mtime_ns: int, size: int, inode: int) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -105,10 +105,10 @@ def _digest(path: str, mtime_ns: int, size: int, inode: int) -> str:
 
 def texts_digest(texts: Iterable[str]) -> str:
     """Return one SHA-256 of several strings. It depends on their order, and on where one ends and the next begins."""
-    total = hashlib.sha256()
+    combined = hashlib.sha256()
     for text in texts:
-        total.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-    return total.hexdigest()
+        combined.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    return combined.hexdigest()
 
 
 def files_digest(paths: Iterable[Path]) -> str:

@@ -1,7 +1,7 @@
-"""List the tasks that a selection asks for.
+"""List the tasks that match a selection.
 
-This module checks that the selected names exist, filters the environment's tasks by split, seed and type, and applies
-the limit.
+This module checks that the selected splits, types and ids exist, filters the environment's tasks by split, seed and
+type, and applies the limit.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,31 +27,31 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     """
     name = environment.name
     split = chosen_split(selection, environment.task_splits(options), name)
-    all_tasks = selection.model_copy(update={"limit": None})
+    without_limit = selection.model_copy(update={"limit": None})
     if selection.ids:
-        return _select_ids(environment, list_tasks(environment, all_tasks, options), selection)[: selection.limit]
+        return _select_ids(environment, list_tasks(environment, without_limit, options), selection)[: selection.limit]
     if types := environment.task_types(options):
         chosen_types(selection, types, name)
     tasks = list_tasks(environment, selection, options)
     if selection.seeds and not any(task.seed for task in tasks) and not environment.takes_seeds(split, options):
-        unfiltered = all_tasks.model_copy(update={"seeds": ()})
-        if not any(task.seed for task in list_tasks(environment, unfiltered, options)):
+        without_seeds = without_limit.model_copy(update={"seeds": ()})
+        if not any(task.seed for task in list_tasks(environment, without_seeds, options)):
             raise BadSelection(f"the tasks of {name} are not made from seeds; leave out --seeds")
     chosen = filter_tasks(environment, tasks, selection, split)
     if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have applied the limit before the filter
-        tasks = list_tasks(environment, all_tasks, options)
+        tasks = list_tasks(environment, without_limit, options)
         chosen = filter_tasks(environment, tasks, selection, split)
     if not chosen:
-        unjudgeable = environment.unjudgeable(selection, options).items()
         reason = _explain_empty(environment, tasks, selection, split)
-        omitted = "".join(f"; {count} left out: {cause}" for cause, count in unjudgeable)
-        raise BadSelection(f"{name} has no task that fits the selection{reason}{omitted}")
+        unjudgeable = environment.unjudgeable(selection, options).items()
+        left_out = "".join(f"; {count} left out: {cause}" for cause, count in unjudgeable)
+        raise BadSelection(f"{name} has no task that fits the selection{reason}{left_out}")
     return chosen[: selection.limit]
 
 
 def _select_ids(env: "type[Environment]", tasks: Sequence[Task], selection: Selection) -> list[Task]:
     """Return the tasks with the selected ids. Raises BadSelection if one is missing, or not in the selected split."""
-    by_id = {task.id: task for task in reversed(tasks)}  # of equal ids, the first counts
+    by_id = {task.id: task for task in reversed(tasks)}  # reversed, so that the first task with an id wins
     splits = env.combined_splits.get(selection.split or "", (selection.split,))
     for task_id in selection.ids:
         if task_id not in by_id:
@@ -78,28 +78,28 @@ def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Sel
     ]
 
 
-def chosen_types(selection: Selection, known: Sequence[str], environment: str) -> tuple[str, ...]:
-    """Return the selected types in the order of ``known``, or all known types if none is selected.
+def chosen_types(selection: Selection, all_types: Sequence[str], environment: str) -> tuple[str, ...]:
+    """Return the selected types in the order of ``all_types``, or all types if none is selected.
 
-    Raises BadSelection if a selected type is not in ``known``.
+    Raises BadSelection if a selected type is not in ``all_types``.
     """
-    if unknown := sorted(set(selection.types) - set(known)):
+    if unknown := sorted(set(selection.types) - set(all_types)):
         raise BadSelection(
-            f"{environment} has no task type {', '.join(unknown)}{did_you_mean(unknown[0], known, 'it has')}"
+            f"{environment} has no task type {', '.join(unknown)}{did_you_mean(unknown[0], all_types, 'it has')}"
         )
-    return tuple(name for name in known if not selection.types or name in selection.types)
+    return tuple(name for name in all_types if not selection.types or name in selection.types)
 
 
-def chosen_split(selection: Selection, known: Sequence[str], environment: str) -> str:
-    """Return the selected split, or the first known split if none is selected.
+def chosen_split(selection: Selection, all_splits: Sequence[str], environment: str) -> str:
+    """Return the selected split, or the first of ``all_splits`` if none is selected.
 
-    Raises BadSelection if the selected split is not in ``known``.
+    Raises BadSelection if the selected split is not in ``all_splits``.
     """
-    if selection.split is not None and selection.split not in known:
+    if selection.split is not None and selection.split not in all_splits:
         raise BadSelection(
-            f"{environment} has no split {selection.split!r}{did_you_mean(selection.split, known, 'it has')}"
+            f"{environment} has no split {selection.split!r}{did_you_mean(selection.split, all_splits, 'it has')}"
         )
-    return selection.split or (known[0] if known else "")
+    return selection.split or (all_splits[0] if all_splits else "")
 
 
 def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tuple[str, int]:
@@ -120,8 +120,8 @@ def interleave(groups: Iterable[Iterable[T]], limit: int | None = None) -> Itera
 
     For example, if each group contains the tasks of one type, the first few items already include every type.
     """
-    turns = zip_longest(*(([item] for item in group) for group in groups), fillvalue=())
-    return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)
+    rows = zip_longest(*(([item] for item in group) for group in groups), fillvalue=())  # () pads short groups
+    return islice((item for row in rows for cell in row for item in cell), limit)
 
 
 def list_tasks(
@@ -141,21 +141,22 @@ def list_tasks(
         place, message = error_location(error)[0], " ".join(str(error).split())
         where = f" ({place})" if place else ""
         raise EnvironmentBroken(f"{name}: tasks() raised {type(error).__name__}{where}: {message}") from error
-    seen: set[str] = set()
+    ids: set[str] = set()
     for task in tasks:
         if not isinstance(task, Task):
             raise EnvironmentBroken(f"{name}: tasks() must list Task objects, not {type(task).__name__}")
-        if unique and task.id in seen and not selection.ids:
+        if unique and task.id in ids and not selection.ids:
             raise EnvironmentBroken(f"{name} lists the task id {task.id!r} twice; give every task a different id")
-        seen.add(task.id)
+        ids.add(task.id)
     return tasks
 
 
 def _explain_empty(env: "type[Environment]", tasks: Sequence[Task], selection: Selection, split: str) -> str:
     """Return the end of a message that says why no task matches the selection, or "" if the reason is unknown."""
-    splits = {task.split for task in tasks}
-    if split and tasks and splits.isdisjoint(env.combined_splits.get(split, (split,))):
-        return f": none of the tasks that it lists is in the split {split}; they are in {', '.join(sorted(splits))}"
+    listed_splits = {task.split for task in tasks}
+    if split and tasks and listed_splits.isdisjoint(env.combined_splits.get(split, (split,))):
+        splits = ", ".join(sorted(listed_splits))
+        return f": none of the tasks that it lists is in the split {split}; they are in {splits}"
     if selection.seeds and tasks:
         return f": no task has one of the selected seeds; the lowest seed is {min(task.seed for task in tasks)}"
     return ""

@@ -5,25 +5,27 @@ from collections.abc import Collection, Sequence
 from math import log
 
 
-def token_set_ratio(text: str, other: str) -> int:
+def token_set_ratio(first: str, second: str) -> int:
     """Return the similarity of two texts' sets of words, from 0 to 100, as in the package thefuzz.
 
-    The result is the best score of three comparisons: the shared words with all words of ``text``, the shared words
-    with all words of ``other``, and all words of ``text`` with all words of ``other``.
+    The result is the best score of three comparisons: the shared words with all words of ``first``, the shared words
+    with all words of ``second``, and all words of ``first`` with all words of ``second``.
     """
-    first, second = set(_words(text)), set(_words(other))
-    if not first or not second:
+    first_words, second_words = set(_words(first)), set(_words(second))
+    if not first_words or not second_words:
         return 0
-    shared, only_first, only_second = first & second, first - second, second - first
+    shared = first_words & second_words
+    only_first, only_second = first_words - second_words, second_words - first_words
     if shared and not (only_first and only_second):
         return 100
     left, right = " ".join(sorted(only_first)), " ".join(sorted(only_second))
     common = len(" ".join(shared))
-    space = bool(common)
-    length, other_length = common + space + len(left), common + space + len(right)
-    best = _ratio(len(left) + len(right) - 2 * _common_length(left, right), length + other_length)
+    space = 1 if common else 0
+    first_length, second_length = common + space + len(left), common + space + len(right)
+    best = _ratio(len(left) + len(right) - 2 * _common_length(left, right), first_length + second_length)
     if shared:
-        best = max(best, _ratio(space + len(left), common + length), _ratio(space + len(right), common + other_length))
+        best = max(best, _ratio(space + len(left), common + first_length))
+        best = max(best, _ratio(space + len(right), common + second_length))
     return round(best)
 
 
@@ -32,25 +34,25 @@ def _ratio(distance: int, length: int) -> float:
     return 100 - 100 * distance / length if length else 100.0
 
 
-def _common_length(text: str, other: str) -> int:
+def _common_length(first: str, second: str) -> int:
     """Return the length of the longest common subsequence, using the bit-parallel algorithm of Hyyrö (2004)."""
-    positions = dict.fromkeys(text, 0)
-    for position, letter in enumerate(text):
-        positions[letter] |= 1 << position
-    mask = (1 << len(text)) - 1
+    positions = dict.fromkeys(first, 0)
+    for position, character in enumerate(first):
+        positions[character] |= 1 << position
+    mask = (1 << len(first)) - 1
     row = mask
-    for letter in other:
-        matched = row & positions.get(letter, 0)
+    for character in second:
+        matched = row & positions.get(character, 0)
         row = ((row + matched) | (row - matched)) & mask
-    return len(text) - row.bit_count()
+    return len(first) - row.bit_count()
 
 
 def _words(text: str) -> list[str]:
     """Return the words of a text in lower case. Like thefuzz, remove the characters with the codes 128 to 255."""
-    return "".join(letter if letter.isalnum() else " " for letter in text.translate(_NOT_ASCII).lower()).split()
+    return "".join(char if char.isalnum() else " " for char in text.translate(_REMOVED_CHARACTERS).lower()).split()
 
 
-_NOT_ASCII = dict.fromkeys(range(128, 256))
+_REMOVED_CHARACTERS = dict.fromkeys(range(128, 256))
 SATURATION, LENGTH_PENALTY = 1.5, 0.75
 """The parameters ``k1`` and ``b`` of BM25. They set how much repeating a word adds, and how much a long text loses."""
 

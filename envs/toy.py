@@ -69,23 +69,23 @@ class Toy(Environment):
 
         def open_box(box: ArgValue) -> Contract:
             if box is not UNKNOWN and box not in boxes:
-                return Contract(impossible=f"there is no {box}")
-            return Contract(changes=[Change(Fact("opened", (box,)), True)], sure=True)
+                return Contract(impossible_reason=f"there is no {box}")
+            return Contract(changes=[Change(Fact("opened", (box,)), True)], needs_suffice=True)
 
         def take(thing: ArgValue, box: ArgValue) -> Contract:
             if thing is not UNKNOWN and thing not in THINGS:
-                return Contract(impossible=f"nothing is called {thing}")
+                return Contract(impossible_reason=f"nothing is called {thing}")
             empty = Need.equal(HOLDING, "nothing", "{now} is held")
             opened = Need.equal(Fact("opened", (box,)), True, f"{box} has not been opened")
             inside = Need.equal(Fact("place", (thing,)), box, f"{thing} is {{now}}")
             changes = [Change(HOLDING, thing), Change(Fact("place", (thing,)), "in hand")]
-            return Contract([empty, opened, inside], changes, sure=True)
+            return Contract([empty, opened, inside], changes, needs_suffice=True)
 
         def put(thing: ArgValue) -> Contract:
-            holding = Need.satisfies(HOLDING, lambda now: now != "nothing", "nothing is held")
-            held = Need.equal(HOLDING, thing, "{now} is held")
+            something_held = Need.satisfies(HOLDING, lambda now: now != "nothing", "nothing is held")
+            thing_held = Need.equal(HOLDING, thing, "{now} is held")
             changes = [Change(HOLDING, "nothing"), Change(Fact("place", (thing,)), "on the table")]
-            return Contract([holding, held], changes, sure=True)
+            return Contract([something_held, thing_held], changes, needs_suffice=True)
 
         return Preconditions(
             {"open": open_box, "take": take, "put": put},
@@ -149,7 +149,7 @@ class Toy(Environment):
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Return whether all things that the task names are on the table.
+        """Return the verdict: solved if all things that the task names are on the table.
 
         The score is the fraction of these things that are on the table.
         """

@@ -50,7 +50,7 @@ class NoOptions(EnvironmentOptions):
 
 
 class Selection(BaseModel):
-    """A selection of an environment's tasks, as the command line describes it."""
+    """A selection of an environment's tasks by split, type, seed or id."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -93,7 +93,7 @@ class Observation:
     terminated: bool = False
     """True if the action ended the environment's episode."""
     truncated: bool = False
-    """True if the environment ended the episode early because it reached a limit of time or steps."""
+    """True if the environment ended the episode early because of a limit on time or steps."""
     lasting: bool = False
     """True if the action made a change that ``restore`` cannot undo, such as storing data on a web server."""
     structured: Annotated[bool, Field(exclude_if=lambda structured: not structured)] = False

@@ -34,8 +34,8 @@ class Watchdog:
             self._process.communicate(b"\n", timeout=30)  # a byte, since a fork of planbook may keep the pipe open
 
 
-def find_processes(text: bytes) -> list[int]:
-    """Return the ids of all other processes that have this string in their arguments or environment variables.
+def find_processes(marker: bytes) -> list[int]:
+    """Return the ids of all other processes that have the marker in their arguments or environment variables.
 
     Environment variables are visible only for processes of the same user. Without ``/proc``, the list is empty.
     """
@@ -43,7 +43,7 @@ def find_processes(text: bytes) -> list[int]:
     others = (entry for entry in Path("/proc").glob("[0-9]*") if int(entry.name) != os.getpid())
     for entry in others:
         try:
-            if any(text in (entry / name).read_bytes() for name in ("cmdline", "environ")):
+            if any(marker in (entry / name).read_bytes() for name in ("cmdline", "environ")):
                 matching.append(int(entry.name))
         except OSError:
             continue

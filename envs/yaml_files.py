@@ -21,7 +21,7 @@ YamlPath = tuple[str | int, ...]
 MAX_DEPTH = 30
 """Maximum number of nested levels."""
 TAGS = ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp", "value")
-"""The tags that values may have, implied or written as in ``!!str 5``. Others are refused."""
+"""The tags that values may have, implicit or written out as in ``!!str 5``. Other tags are refused."""
 COLLECTIONS = {"map": MappingNode, "seq": SequenceNode}
 """Maps the tags of mappings and lists to the types of nodes that may have them. Other tags are for scalars."""
 MAX_INTEGER = 2**63 - 1
@@ -35,12 +35,12 @@ class FileFault(NamedTuple):
 
     line: int
     """The number of the line, counted from 1."""
-    where: str
+    path: str
     """The path of the faulty value, such as ``nodes.plan.after[2]``. Empty if the fault concerns the whole file."""
     message: str
 
     def __str__(self) -> str:
-        return f"{self.line}: {self.where + ': ' if self.where else ''}{self.message}"
+        return f"{self.line}: {self.path + ': ' if self.path else ''}{self.message}"
 
 
 class YamlFile(NamedTuple):
@@ -62,7 +62,7 @@ class YamlFile(NamedTuple):
 
     def fault(self, path: YamlPath, message: str) -> FileFault:
         """Return a fault in the value at a path."""
-        return FileFault(self.line(path), dotted(path), message)
+        return FileFault(self.line(path), format_path(path), message)
 
 
 def read_yaml(text: str, max_characters: int = 1_000_000) -> YamlFile | list[FileFault]:
@@ -110,9 +110,9 @@ class _NodeReader:
         """Return the value of the node at a path."""
         tag = str(node.tag).removeprefix("tag:yaml.org,2002:")
         if tag not in TAGS:
-            self._refuse(node, f"the tag {node.tag} is not allowed; use plain strings, numbers, lists and mappings")
+            self._add_fault(node, f"the tag {node.tag} is not allowed; use plain strings, numbers, lists and mappings")
         elif not isinstance(node, COLLECTIONS.get(tag, ScalarNode)):
-            self._refuse(node, f"the tag !!{tag} does not fit this value; leave it out")
+            self._add_fault(node, f"the tag !!{tag} does not fit this value; leave it out")
         if isinstance(node, MappingNode):
             return self._mapping(node, path)
         return self._list(node, path) if isinstance(node, SequenceNode) else self._scalar(node)
@@ -120,19 +120,19 @@ class _NodeReader:
     def _list(self, node: SequenceNode, path: YamlPath) -> list[Any]:
         items: list[Any] = []
         for item in node.value:
-            where = (*path, len(items))
-            self.lines[where] = item.start_mark.line + 1
-            items.append(self.value(item, where))
+            item_path = (*path, len(items))
+            self.lines[item_path] = item.start_mark.line + 1
+            items.append(self.value(item, item_path))
         return items
 
     def _mapping(self, node: MappingNode, path: YamlPath) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
-                self._refuse(key, "a key must be a string; put it in quotes if it begins with { or [", path)
+                self._add_fault(key, "a key must be a string; put it in quotes if it begins with { or [", path)
             name = str(self.value(key, (*path, "")))
             if name in mapping:
-                self._refuse(key, f"{name} is used twice; leave one out, or rename it")
+                self._add_fault(key, f"{name} is used twice; leave one out, or rename it")
             self.lines[*path, name] = key.start_mark.line + 1
             mapping[name] = self.value(value, (*path, name))
         return mapping
@@ -146,16 +146,16 @@ class _NodeReader:
         try:
             value: Any = None if is_long else self._yaml.constructor.construct_object(node)
         except (YAMLError, ValueError, LookupError):
-            self._refuse(node, f"this is not a valid {tag}")
+            self._add_fault(node, f"this is not a valid {tag}")
             return None
         if is_long or (tag == "int" and abs(value) > MAX_INTEGER):
-            self._refuse(node, "this integer is too large; put it in quotes if it is text")
+            self._add_fault(node, "this integer is too large; put it in quotes if it is text")
         return str(value) if isinstance(value, float) and not isfinite(value) else value
 
-    def _refuse(self, node: Node, problem: str, path: YamlPath = ()) -> None:
-        self.faults.append(FileFault(node.start_mark.line + 1, dotted(path), problem))
+    def _add_fault(self, node: Node, problem: str, path: YamlPath = ()) -> None:
+        self.faults.append(FileFault(node.start_mark.line + 1, format_path(path), problem))
 
 
-def dotted(path: YamlPath) -> str:
+def format_path(path: YamlPath) -> str:
     """Return a path in the form that messages use, with indices counted from 1, such as ``nodes.plan.after[2]``."""
     return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")

@@ -35,7 +35,7 @@ def act(environment: Miniwob, name: str, *args: str | float) -> Observation:
 
 def kill_browser() -> None:
     """Kill every process of the shared browser, except its watchdog."""
-    for process in find_processes(chromium.shared().profile.encode()):
+    for process in find_processes(chromium.shared_browser().profile.encode()):
         with suppress(FileNotFoundError, ProcessLookupError):  # some processes end as soon as another process ends
             if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes():
                 os.kill(process, signal.SIGKILL)

@@ -19,7 +19,7 @@ class Reader:
     """Opens pages, runs scripts in them, and presses keys."""
 
     def __init__(self) -> None:
-        self.driver = chromium.shared().driver
+        self.driver = chromium.shared_browser().driver
 
     def open(self, address: str, size: str = "desktop", theme: str = "light") -> None:
         """Open a page in a window of this size."""

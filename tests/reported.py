@@ -148,7 +148,7 @@ Promise.all([...document.querySelectorAll('.episode, .packed')].map(unpack)).the
 def rendered_html(path: Path) -> str:
     """Open a page and everything in it in Chromium. Return its HTML."""
     need_browser()
-    driver = chromium.shared().driver
+    driver = chromium.shared_browser().driver
     driver.get("about:blank")
     driver.get(path.resolve().as_uri())
     return str(driver.execute_async_script(OPEN_EVERYTHING))

@@ -85,7 +85,7 @@ class GameEngine(ABC):
 
 CommandResult = tuple[GameState, str] | None
 """The state after a command, and the text of the reply. None if the command is not admissible."""
-_FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
+_PATTERNS = {verb: form for form, (verb, _) in wording.COMMAND_PATTERNS.items()}
 """Maps the verb of each command to the regular expression that matches the command."""
 
 
@@ -95,7 +95,7 @@ class DirectEngine(GameEngine):
     def __init__(self) -> None:
         self.scene: GameScene
         self.state: GameState
-        """The full current state. A test that searches for solutions to generated games reads it."""
+        """The complete current state."""
         self.dialect: Dialect
         self._goal: GoalTest
         self._task_line = ""
@@ -138,7 +138,7 @@ class DirectEngine(GameEngine):
 
     def admissible(self) -> list[str]:
         """Return the commands that are admissible now, sorted."""
-        commands = {"inventory", "look", *self._commands_here(), *self._commands_with_held()}
+        commands = {"inventory", "look", *self._commands_here(), *self._commands_with_held_object()}
         commands.update(command for command, location in self.scene.go_commands if location != self.state.at)
         return sorted(commands)
 
@@ -155,7 +155,7 @@ class DirectEngine(GameEngine):
                 movable = scene.entities_with("pickupable")
                 yield from (f"take {scene.names[thing]} from {name}" for thing in things if thing in movable)
 
-    def _commands_with_held(self) -> Iterator[str]:
+    def _commands_with_held_object(self) -> Iterator[str]:
         scene, dialect = self.scene, self.dialect
         if not (thing := self.state.holding):
             return
@@ -169,7 +169,7 @@ class DirectEngine(GameEngine):
                     yield f"{verb} {name} with {scene.names[receptacle]}"
 
     def _is_here(self, receptacle: str) -> bool:
-        return self.scene.places.get(receptacle) == self.state.at
+        return self.scene.locations.get(receptacle) == self.state.at
 
     def _is_accessible(self, receptacle: str) -> bool:
         """Return whether the agent can reach what is in a receptacle: it is here, and not closed."""
@@ -185,9 +185,9 @@ class DirectEngine(GameEngine):
 
     def _carry_out(self, command: str) -> CommandResult:
         verb = command.split(" ", 1)[0]
-        other_dialect = verb in ("put", "move") and verb != self.dialect.put
-        match = _FORMS[verb].fullmatch(command) if verb in _FORMS else None
-        if match is None or other_dialect:
+        is_other_dialect = verb in ("put", "move") and verb != self.dialect.put
+        match = _PATTERNS[verb].fullmatch(command) if verb in _PATTERNS else None
+        if match is None or is_other_dialect:
             return None
         things = [self.scene.ids.get(name) for name in match.groups()]
         if None in things:
@@ -201,7 +201,7 @@ class DirectEngine(GameEngine):
         return self.state, wording.inventory_text(self.scene, self.state)
 
     def _go(self, receptacle: str) -> CommandResult:
-        location = self.scene.places.get(receptacle)
+        location = self.scene.locations.get(receptacle)
         if location is None or location == self.state.at:
             return None
         destination = location if self.dialect.arrives_at_location else receptacle
@@ -260,34 +260,33 @@ class DirectEngine(GameEngine):
         return (self.state, wording.object_text(self.scene, self.state, thing)) if thing == self.state.holding else None
 
     def _heat(self, thing: str, machine: str) -> CommandResult:
-        treated = self.state._replace(hot=self.state.hot | {thing}, cool=self.state.cool - {thing})
-        return self._treat("heat", thing, machine, treated)
+        after = self.state._replace(hot=self.state.hot | {thing}, cool=self.state.cool - {thing})
+        return self._treat("heat", thing, machine, after)
 
     def _cool(self, thing: str, machine: str) -> CommandResult:
-        treated = self.state._replace(hot=self.state.hot - {thing}, cool=self.state.cool | {thing})
-        return self._treat("cool", thing, machine, treated)
+        after = self.state._replace(hot=self.state.hot - {thing}, cool=self.state.cool | {thing})
+        return self._treat("cool", thing, machine, after)
 
     def _clean(self, thing: str, machine: str) -> CommandResult:
         return self._treat("clean", thing, machine, self.state._replace(clean=self.state.clean | {thing}))
 
-    def _treat(self, verb: str, thing: str, machine: str, treated: GameState) -> CommandResult:
+    def _treat(self, verb: str, thing: str, machine: str, after: GameState) -> CommandResult:
         scene = self.scene
         can_treat = self.state.holding == thing and thing in scene.entities_with(TREATABLE[verb])
         is_usable = scene.kinds.get(machine) in self.dialect.receptacle_kinds[verb] and self._is_here(machine)
         if not can_treat or not is_usable:
             return None
-        text = f"You {verb} the {scene.names[thing]} using the {scene.names[machine]}."
-        return treated, text
+        return after, f"You {verb} the {scene.names[thing]} using the {scene.names[machine]}."
 
 
 _ACTIONS: dict[str, Callable[..., CommandResult]] = {
-    verb: getattr(DirectEngine, "_put" if verb == "move" else f"_{verb}") for verb in _FORMS
+    verb: getattr(DirectEngine, "_put" if verb == "move" else f"_{verb}") for verb in _PATTERNS
 }
 
 
 _LOCK = RLock()
 """The lock that is held during every call to textworld, since loading games in textworld is not thread-safe."""
-_IDLE: list[Any] = []
+_IDLE_ENVIRONMENTS: list[Any] = []
 """Environments of textworld that can be reused. Creating a new environment leaks about a megabyte."""
 
 
@@ -303,8 +302,8 @@ def _exclusive() -> Iterator[None]:
 
 
 def _environment() -> Any:
-    if _IDLE:
-        return _IDLE.pop()
+    if _IDLE_ENVIRONMENTS:
+        return _IDLE_ENVIRONMENTS.pop()
     try:
         import textworld
         from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
@@ -319,7 +318,7 @@ def _environment() -> Any:
 class ReferenceEngine(GameEngine):
     """The engine that calls textworld, as alfworld does. It cannot save its state.
 
-    Only one such engine runs at a time, even if several threads use them.
+    Only one of these engines runs at a time, even if several threads use them.
     """
 
     def __init__(self) -> None:
@@ -357,5 +356,5 @@ class ReferenceEngine(GameEngine):
         """Put textworld's environment aside, so that another engine can reuse it."""
         with _LOCK:
             if self._environment is not None:
-                _IDLE.append(self._environment)
+                _IDLE_ENVIRONMENTS.append(self._environment)
                 self._environment = None

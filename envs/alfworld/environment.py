@@ -89,7 +89,7 @@ class Alfworld(Environment):
         "holding": f"the object that the agent holds, or {EMPTY_HANDED!r}",
     }
     helpers = HELPERS
-    paper_actions = tuple(wording.DOCS)
+    paper_actions = tuple(wording.PAPER_DOCS)
     Options = AlfworldOptions
     options: AlfworldOptions
 
@@ -99,8 +99,6 @@ class Alfworld(Environment):
         self._uses_put = False
         self._location, self._holding = START, EMPTY_HANDED
         self._won = False
-
-    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
@@ -115,8 +113,8 @@ class Alfworld(Environment):
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offer:
         """Return the actions with our documentation, or with AutoManual's if the option ``paper_docs`` is set."""
-        offered = super().offered(options)
-        return wording.with_paper_docs(offered) if AlfworldOptions.read(options).paper_docs else offered
+        offer = super().offered(options)
+        return wording.with_paper_docs(offer) if AlfworldOptions.read(options).paper_docs else offer
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
@@ -132,14 +130,12 @@ class Alfworld(Environment):
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
         """Return the preconditions of the game's actions."""
         shared_locations = AlfworldOptions.read(options).shared_locations
-        return preconditions(_game(task), shared_open=shared_locations == "open")
+        return preconditions(_game(task), opens_shared_locations=shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of packages, and the game's verb for putting things down."""
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
         return {**packages, "grammar": "put" if self._uses_put else "move"}
-
-    # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Load and start the game, and return the first observation."""
@@ -152,7 +148,7 @@ class Alfworld(Environment):
         return Observation(first_text(reply.text, task.goal), terminated=reply.won)
 
     def verdict(self) -> Verdict:
-        """Return whether the game is won."""
+        """Return the verdict: solved if the game is won."""
         return Verdict(self._won, float(self._won))
 
     def state(self) -> str:
@@ -161,7 +157,7 @@ class Alfworld(Environment):
 
     def scene(self) -> str:
         """Return the description of the room: the first observation without its last line, which states the task."""
-        return self._first.text.rpartition("\n")[0]
+        return self._first_observation.text.rpartition("\n")[0]
 
     @property
     def goals(self) -> "AlfworldGoals":
@@ -173,9 +169,9 @@ class Alfworld(Environment):
 
         If the option ``shared_locations`` is "open", they include going to other receptacles at the same location.
         """
-        actions = [move for command in self._engine.admissible() if (move := as_action(command))]
-        places = [move.args for move in actions if move.name == "examine" and self._may_look_into(str(move.args[0]))]
-        return actions + [Action("go_to", args) for args in places]
+        actions = list(filter(None, map(as_action, self._engine.admissible())))
+        examined = [action.args for action in actions if action.name == "examine"]
+        return actions + [Action("go_to", args) for args in examined if self._may_look_into(str(args[0]))]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the agent's location and what it holds."""
@@ -186,12 +182,12 @@ class Alfworld(Environment):
         self._engine.close()
 
     def _save(self) -> object:
-        engine = self._engine.save()
-        return None if engine is None else (engine, self._location, self._holding, self._won)
+        engine_state = self._engine.save()
+        return None if engine_state is None else (engine_state, self._location, self._holding, self._won)
 
     def _load(self, saved: Any) -> None:
-        engine, self._location, self._holding, self._won = saved
-        self._engine.restore(engine)
+        engine_state, self._location, self._holding, self._won = saved
+        self._engine.restore(engine_state)
 
     def _send(self, command: str, *things: str, location: str = "", holding: str = "") -> Observation:
         """Send a command to the engine, and return the observation. ``command`` contains ``{}`` for each of ``things``.
@@ -206,8 +202,6 @@ class Alfworld(Environment):
         if accepted:
             self._location, self._holding = location or self._location, holding or self._holding
         return Observation(f"{paper_text(reply.text)} {self.state()}", accepted=accepted, terminated=reply.won)
-
-    # Actions.
 
     @action(
         "agent.go_to('shelf_2') -> 'On shelf_2, you see pen_1, and vase_3. You are at shelf_2 and holding nothing.'"
@@ -286,14 +280,14 @@ class Alfworld(Environment):
 
 
 def _game(task: Task) -> AlfworldGame:
-    return generated.make(task.type, task.seed) if task.split == generated.SPLIT else tasks.read_game(task.id)
+    return generated.make_game(task.type, task.seed) if task.split == generated.SPLIT else tasks.read_game(task.id)
 
 
 # The goals for the planning method DEPS, as in appendix A.1 of its paper. DEPS chooses a goal; then a controller (a
 # model) chooses the actions that reach it.
 
 
-class Household(Protocol):
+class GoalSignatures(Protocol):
     """The signatures of the goals. ``object`` is a kind, such as mug, or the id of an object, such as mug_2.
 
     The docstrings of the methods are part of prompts.
@@ -327,7 +321,7 @@ class Household(Protocol):
         """Open the receptacle, and see what is in it."""
 
 
-class PaperHousehold(Protocol):
+class PaperGoalSignatures(Protocol):
     """The signature that ``pick`` has if the option ``paper_goals`` is set."""
 
     def pick(self, object: str, place: str) -> str:
@@ -346,15 +340,15 @@ _EXAMPLES = {
 }
 
 
-def _spec(name: str, example: str, household: type = Household) -> ActionSpec:
-    function = vars(household)[name]
+def _spec(name: str, example: str, signatures: type = GoalSignatures) -> ActionSpec:
+    function = vars(signatures)[name]
     return ActionSpec(name, function, inspect.getdoc(function) or "", example)
 
 
-SPECS: Mapping[str, ActionSpec] = {name: _spec(name, example) for name, example in _EXAMPLES.items()}
-PAPER_SPECS: Mapping[str, ActionSpec] = {
-    **{name: spec for name, spec in SPECS.items() if name not in ("find", "open")},
-    "pick": _spec("pick", "agent.pick('mug', 'shelf_1')", PaperHousehold),
+GOAL_SPECS: Mapping[str, ActionSpec] = {name: _spec(name, example) for name, example in _EXAMPLES.items()}
+PAPER_GOAL_SPECS: Mapping[str, ActionSpec] = {
+    **{name: spec for name, spec in GOAL_SPECS.items() if name not in ("find", "open")},
+    "pick": _spec("pick", "agent.pick('mug', 'shelf_1')", PaperGoalSignatures),
 }
 
 
@@ -367,7 +361,7 @@ class AlfworldGoals(Goals):
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
         """Maps the name of each goal to its specification. Plans name these goals, not the environment's actions."""
-        return PAPER_SPECS if self.environment.options.paper_goals else SPECS
+        return PAPER_GOAL_SPECS if self.environment.options.paper_goals else GOAL_SPECS
 
     def list_goals(self) -> Sequence[Action]:
         """Return the goals for each kind of object that the task names, and for each receptacle of the room."""

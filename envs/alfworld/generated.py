@@ -4,7 +4,7 @@ A game depends only on its type and its seed. A floor plan from the package is c
 and a task in it are then written as a PDDL problem, which is the form of alfworld's own games.
 
 Every game can be won: its objects are in receptacles of the room, and the room has the machine, the target or the lamp
-that the goal needs. A test wins games by searching their complete states.
+that the goal needs. A test confirms this by searching the complete states of games.
 
 The files of the package are read as data. Nothing in the package is imported or run.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 from planbook.envs.alfworld.engines import TREATABLE, AlfworldGame
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.requirements import PackageData
+from planbook.envs.requirements import RequiredPackage
 
 SPLIT = "generated"
 DEFAULT_COUNT = 100
@@ -48,7 +48,7 @@ _ROOM_TYPES = {
     "look_at_obj": ("LivingRoom", "Bedroom"),
     "pick_two_obj": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
 }
-"""Maps each task type to the types of rooms in which alfworld sets such tasks."""
+"""Maps each task type to the types of rooms in which alfworld sets its tasks."""
 MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
 """Maps each treatment to the kind of receptacle with which it is done."""
 _TREATMENTS = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "pick_cool_then_place": "cool"}
@@ -87,40 +87,37 @@ def kind_of(name: str) -> str:
     return last if last in _BASINS else name.split("|", 1)[0]
 
 
-# Games.
-
-
 def game_id(task_type: str, seed: int) -> str:
     """Return the id of a generated game, such as ``generated/pick_two_obj/7``."""
     return f"{SPLIT}/{task_type}/{seed}"
 
 
 @lru_cache(maxsize=16)
-def make(task_type: str, seed: int) -> AlfworldGame:
+def make_game(task_type: str, seed: int) -> AlfworldGame:
     """Return the game of this type with this seed. It is the same in every process."""
     rng = Random(game_id(task_type, seed))
     for _ in range(_ATTEMPTS):
-        if game := _attempt(task_type, seed, rng):
+        if game := _random_game(task_type, seed, rng):
             return game
     raise EnvironmentBroken(
         f"alfworld: seed {seed} does not produce a solvable game of type {task_type!r}; choose another"
     )
 
 
-def _attempt(task_type: str, seed: int, rng: Random) -> AlfworldGame | None:
+def _random_game(task_type: str, seed: int, rng: Random) -> AlfworldGame | None:
     """Return a random game, or None if the room has too many receptacles, or allows no task of this type."""
     room = furnish(rng.randrange(*_FLOOR_PLANS[rng.choice(_ROOM_TYPES[task_type])]), rng)
-    choices = _choices(task_type, room)
+    choices = _possible_tasks(task_type, room)
     if not choices or len(room.locations) > MAX_RECEPTACLES:
         return None
     object_kind, target_kind = rng.choice(choices)
     _place_task_objects(task_type, room, object_kind, target_kind, rng)
     template = rng.choice(goal_library()[GAME_TYPES[task_type]]["templates"])
-    has_object = room.objects(object_kind)  # empty if only receptacles of the target's kind can hold the object
-    return _game(task_type, seed, room, object_kind, target_kind, template) if has_object else None
+    objects = room.objects(object_kind)  # empty if only receptacles of the target's kind can hold the object
+    return _game(task_type, seed, room, object_kind, target_kind, template) if objects else None
 
 
-def _choices(task_type: str, room: FurnishedRoom) -> list[tuple[str, str]]:
+def _possible_tasks(task_type: str, room: FurnishedRoom) -> list[tuple[str, str]]:
     """Return the possible tasks in a room. Each is a pair: the kind of object, and the kind of target or lamp."""
     facts = affordances()
     kinds = sorted({kind_of(name) for name in room.receptacle_of} - {*facts.kinds_by_ability["Toggleable"]})
@@ -134,10 +131,7 @@ def _choices(task_type: str, room: FurnishedRoom) -> list[tuple[str, str]]:
 
 
 def _place_task_objects(task_type: str, room: FurnishedRoom, object_kind: str, target_kind: str, rng: Random) -> None:
-    """Place the task's objects at random, but not in receptacles of the target's kind.
-
-    This way, the task is never already done at the start.
-    """
+    """Place the task's objects at random, but not in receptacles of the target's kind, where they must end up."""
     if task_type == "look_at_obj":
         return
     count = max(len(room.objects(object_kind)), 2 if task_type == "pick_two_obj" else 1)
@@ -165,8 +159,6 @@ def _game(
     }
     return AlfworldGame(game_id(task_type, seed), data, sentence)
 
-
-# Rooms.
 
 _OPEN_WEIGHT = 3
 """An object is this many times as likely to be in a receptacle that is always open as in one that can be closed."""
@@ -214,7 +206,7 @@ def _location(x: float, y: float, turn: float, tilt: float) -> str:
 
 # The files of the package alfworld.
 
-PACKAGE = PackageData("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
+PACKAGE = RequiredPackage("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
 """The package alfworld. It is installed without its dependencies, since generated games need only its data."""
 CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
 DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
@@ -236,7 +228,7 @@ def package_text(path: str) -> str:
 
 @dataclass(frozen=True)
 class Affordances:
-    """What can be done with each kind of receptacle and object.
+    """The affordances of each kind of receptacle and object: what can be done with it.
 
     The tuples are sorted, so that random choices from them are reproducible.
     """
@@ -257,8 +249,8 @@ def affordances() -> Affordances:
     constants = _read_literals(package_text(CONSTANTS))
     movable_receptacles = frozenset(constants["MOVABLE_RECEPTACLES"])
     holds = {
-        kind: tuple(sorted(inner))
-        for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items()
+        kind: tuple(sorted(held_kinds))
+        for kind, held_kinds in constants["VAL_RECEPTACLE_OBJECTS"].items()
         if kind not in movable_receptacles
     }
     table = holds.pop("TableTop")

@@ -21,15 +21,15 @@ _KIND = re.compile(r"(\w+)type - otype")
 _PARTICIPLES = {"heat": "heated", "cool": "cooled", "clean": "cleaned"}
 
 
-def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
+def preconditions(game: AlfworldGame, *, opens_shared_locations: bool) -> Preconditions:
     """Return the preconditions of a game's actions.
 
-    ``shared_open`` is True if the option ``shared_locations`` is "open".
+    ``opens_shared_locations`` is True if the option ``shared_locations`` is "open".
     """
-    room = KnownRoom(game, shared_open=shared_open)
-    looking = {name: lambda *_: Contract(sure=True) for name in ("look", "inventory", "examine")}
+    room = KnownRoom(game, opens_shared_locations=opens_shared_locations)
+    observing = {name: lambda *_: Contract(needs_suffice=True) for name in ("look", "inventory", "examine")}
     return Preconditions(
-        {**room.contracts(), **looking},
+        {**room.contracts(), **observing},
         start={HOLDING: EMPTY_HANDED, LOCATION: START},
         defaults={"opened": False},
         attributes={"holding": HOLDING, "location": LOCATION},
@@ -37,17 +37,19 @@ def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
 
 
 class KnownRoom:
-    """What an agent may know about a game in advance, and the contracts of actions that follow from this."""
+    """The facts about a game that an agent may know in advance, and the contracts of actions that follow from them."""
 
-    def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
+    def __init__(self, game: AlfworldGame, *, opens_shared_locations: bool) -> None:
         problem = game.text("pddl_problem")
-        self.scene, self._shared_open = read_scene(problem), shared_open
+        self.scene, self._opens_shared_locations = read_scene(problem), opens_shared_locations
         self._receptacle_kinds = read_dialect(game.text("pddl_domain"), game.text("grammar")).receptacle_kinds
         names = self.scene.names
-        self._receptacles = {names[entity].replace(" ", "_"): entity for entity in self.scene.places if entity in names}
+        self._receptacles = {
+            names[entity].replace(" ", "_"): entity for entity in self.scene.locations if entity in names
+        }
         self._objects: dict[str, list[str]] = defaultdict(list)
         for entity, name in names.items():
-            if entity not in self.scene.places:
+            if entity not in self.scene.locations:
                 self._objects[name.partition(" ")[0]].append(entity)
         self._kinds = {*_KIND.findall(problem.lower()), *self._objects}
         """All kinds of objects in the game's rules, including kinds of which the room has no object."""
@@ -69,7 +71,7 @@ class KnownRoom:
         """
         faults = [self._name_fault(thing, noun) for thing, noun in zip(args, nouns, strict=False)]
         fault = next(filter(None, faults), "")
-        return Contract(impossible=fault) if fault else make(*args)
+        return Contract(impossible_reason=fault) if fault else make(*args)
 
     def _name_fault(self, thing: ArgValue, noun: str) -> str:
         if thing is UNKNOWN:
@@ -81,8 +83,6 @@ class KnownRoom:
         known = _kind(thing) in self._kinds
         return "" if known else f"nothing is called {thing}: there is no such kind of object"
 
-    # Actions.
-
     def _go_to(self, receptacle: ArgValue) -> Contract:
         """Return the contract of going to a receptacle.
 
@@ -90,51 +90,53 @@ class KnownRoom:
         """
 
         def is_elsewhere(now: str) -> bool:
-            return now != receptacle if self._shared_open else self._location(now) != self._location(receptacle)
+            if self._opens_shared_locations:
+                return bool(now != receptacle)
+            return self._location(now) != self._location(receptacle)
 
         reason = f"the agent is at {{now}}, and {receptacle} is there"
         needs = [] if receptacle is UNKNOWN else [Need.satisfies(LOCATION, is_elsewhere, reason)]
-        return Contract(needs, [Change(LOCATION, receptacle)], sure=True)
+        return Contract(needs, [Change(LOCATION, receptacle)], needs_suffice=True)
 
     def _open(self, receptacle: ArgValue, opened: bool = False) -> Contract:
         reason = "" if self._can_be_opened(receptacle) else f"{receptacle} cannot be opened"
         change = Change(Fact("opened", (receptacle,)), not opened)
-        return Contract([*self._here_needs(receptacle), _opened_need(receptacle, opened)], [change], reason, sure=True)
+        needs = [*self._here_needs(receptacle), _opened_need(receptacle, opened)]
+        return Contract(needs, [change], reason, needs_suffice=True)
 
     def _take_from(self, thing: ArgValue, receptacle: ArgValue) -> Contract:
         inside = Fact("inside", (thing, receptacle))
         is_inside = Need.equal(inside, True, f"{thing} is not in or on {receptacle}")
         empty_handed = Need.equal(HOLDING, EMPTY_HANDED, "{now} is held")
         needs = [*self._here_needs(receptacle), is_inside, empty_handed, *self._accessible_needs(receptacle)]
-        reason, sure = self._check_ability(thing, "pickupable", "taken")
-        return Contract(needs, [Change(inside, False), Change(HOLDING, thing)], reason, sure)
+        reason, always = self._check_ability(thing, "pickupable", "taken")
+        return Contract(needs, [Change(inside, False), Change(HOLDING, thing)], reason, always)
 
     def _put(self, thing: ArgValue, receptacle: ArgValue) -> Contract:
         needs = [*_held_needs(thing), *self._here_needs(receptacle), *self._accessible_needs(receptacle)]
         changes = [Change(Fact("inside", (thing, receptacle)), True), Change(HOLDING, EMPTY_HANDED)]
         if receptacle is UNKNOWN:
-            return Contract(needs, changes, sure=True)
+            return Contract(needs, changes, needs_suffice=True)
         scene, kind = self.scene, self.scene.kinds[self._receptacles[receptacle]]
-        fits = [(kind, scene.kinds.get(entity, "")) in scene.can_contain for entity in self._same_kind(thing)]
+        fits = [(kind, scene.kinds.get(entity, "")) in scene.can_contain for entity in self._objects_like(thing)]
         reason = f"no {str(thing).rpartition('_')[0]} fits in or on {receptacle}" if fits and not any(fits) else ""
-        return Contract(needs, changes, reason, sure=bool(fits) and all(fits))
+        return Contract(needs, changes, reason, needs_suffice=bool(fits) and all(fits))
 
     def _use(self, thing: ArgValue) -> Contract:
-        return Contract(impossible=self._check_ability(thing, "toggleable", "turned on")[0])
+        return Contract(impossible_reason=self._check_ability(thing, "toggleable", "turned on")[0])
 
     def _treat(self, verb: str, thing: ArgValue, receptacle: ArgValue) -> Contract:
-        reason, sure = self._check_ability(thing, TREATABLE[verb], _PARTICIPLES[verb])
+        reason, always = self._check_ability(thing, TREATABLE[verb], _PARTICIPLES[verb])
         kinds = sorted(self._receptacle_kinds[verb])
         if receptacle is not UNKNOWN and self.scene.kinds[self._receptacles[receptacle]] not in kinds:
             machines = " or ".join(kind.removesuffix("type") for kind in kinds)
             reason = reason or f"{receptacle} is not a {machines}"
-        return Contract([*self._here_needs(receptacle), *_held_needs(thing)], impossible=reason, sure=sure)
-
-    # Needs.
+        needs = [*self._here_needs(receptacle), *_held_needs(thing)]
+        return Contract(needs, impossible_reason=reason, needs_suffice=always)
 
     def _location(self, receptacle: str) -> str:
         """Return the location of a receptacle or, for START, the location at which the agent begins."""
-        return self.scene.start.at if receptacle == START else self.scene.places[self._receptacles[receptacle]]
+        return self.scene.start.at if receptacle == START else self.scene.locations[self._receptacles[receptacle]]
 
     def _here_needs(self, receptacle: ArgValue) -> list[Need]:
         if receptacle is UNKNOWN:
@@ -149,18 +151,17 @@ class KnownRoom:
     def _can_be_opened(self, receptacle: ArgValue) -> bool:
         return receptacle is UNKNOWN or self._receptacles[receptacle] in self.scene.entities_with("openable")
 
-    def _same_kind(self, thing: ArgValue) -> Sequence[str]:
+    def _objects_like(self, thing: ArgValue) -> Sequence[str]:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
     def _check_ability(self, thing: ArgValue, predicate: str, participle: str) -> tuple[str, bool]:
-        """Check whether a predicate is true of a thing, judging by the room's objects of the same kind.
+        """Return the reason why a predicate cannot be true of a thing, or "", and whether it must be true.
 
-        If it is true of none of them, return the reason for a refusal, otherwise "". Also return whether it is true of
-        all of them. Without such objects, return "" and False.
+        Both are judged by the room's objects of the same kind. If the room has none, return "" and False.
         """
-        able = [entity in self.scene.entities_with(predicate) for entity in self._same_kind(thing)]
-        reason = f"{thing} cannot be {participle}" if able and not any(able) else ""
-        return reason, bool(able) and all(able)
+        abilities = [entity in self.scene.entities_with(predicate) for entity in self._objects_like(thing)]
+        reason = f"{thing} cannot be {participle}" if abilities and not any(abilities) else ""
+        return reason, bool(abilities) and all(abilities)
 
 
 def _opened_need(receptacle: ArgValue, is_open: bool) -> Need:

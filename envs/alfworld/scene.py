@@ -17,7 +17,7 @@ _NOT_EQUAL = re.compile(r"\(not \(= (\S+) (\S+)\)\)")
 
 Pairs = frozenset[tuple[str, str]]
 Names = frozenset[str]
-_NONE: Names = frozenset()
+_NO_NAMES: Names = frozenset()
 
 
 class GameState(NamedTuple):
@@ -58,14 +58,14 @@ class GameScene:
 
     names: dict[str, str]
     """Maps the PDDL id of an entity to its name in the game, such as ``desk 1``."""
-    places: dict[str, str]
+    locations: dict[str, str]
     """Maps a receptacle to its location."""
     kinds: dict[str, str]
     """Maps an object or a receptacle to its type, such as ``mugtype``."""
     predicates: dict[str, Names]
     """Maps a unary predicate, such as ``openable``, to the entities of which it is true."""
     can_contain: Pairs
-    """Pairs of a type of receptacle and a type of object that such receptacles can hold."""
+    """Pairs of a type of receptacle and a type of object that receptacles of this type can hold."""
     contained: Pairs
     """Pairs of an object and another object that contains it. For example, a cup may contain a spoon."""
     goal: tuple[GoalLiteral, ...]
@@ -82,18 +82,18 @@ class GameScene:
     def receptacles_at(self) -> dict[str, tuple[str, ...]]:
         """Maps a location to the receptacles there, sorted by id."""
         receptacles: dict[str, list[str]] = defaultdict(list)
-        for receptacle in sorted(self.places):
-            receptacles[self.places[receptacle]].append(receptacle)
+        for receptacle in sorted(self.locations):
+            receptacles[self.locations[receptacle]].append(receptacle)
         return {location: tuple(names) for location, names in receptacles.items()}
 
     @cached_property
     def go_commands(self) -> tuple[tuple[str, str], ...]:
         """Pairs of the command for going to a receptacle, and the location of this receptacle."""
-        return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.places.items())
+        return tuple((f"go to {self.names[receptacle]}", location) for receptacle, location in self.locations.items())
 
     def entities_with(self, predicate: str) -> Names:
         """Return the entities of which a unary predicate is true."""
-        return self.predicates.get(predicate, _NONE)
+        return self.predicates.get(predicate, _NO_NAMES)
 
 
 def number_names(entities: set[str]) -> dict[str, str]:
@@ -128,22 +128,22 @@ def read_scene(problem: str) -> GameScene:
     facts: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for predicate, arguments in _FACT.findall(text, init, goal):
         facts[predicate].add(tuple(arguments.split()))
-    return _scene(facts, text[goal:])
+    return _build_scene(facts, text[goal:])
 
 
-def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene:
+def _build_scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene:
     entities = {argument for name, rows in facts.items() if name != "cancontain" for fact in rows for argument in fact}
-    conditions = tuple(GoalLiteral(name, tuple(rest.split())) for name, rest in _FACT.findall(_NOT_EQUAL.sub("", goal)))
+    conditions = tuple(GoalLiteral(name, tuple(args.split())) for name, args in _FACT.findall(_NOT_EQUAL.sub("", goal)))
     return GameScene(
         names=number_names(entities),
-        places=dict(_pairs(facts, "receptacleatlocation")),
+        locations=dict(_pairs(facts, "receptacleatlocation")),
         kinds=dict(_pairs(facts, "objecttype") | _pairs(facts, "receptacletype")),
         predicates={name: _names(facts, name) for name, rows in facts.items() if all(len(fact) == 1 for fact in rows)},
         can_contain=_pairs(facts, "cancontain"),
         contained=_pairs(facts, "inreceptacleobject"),
         goal=conditions,
         unequal=frozenset(_NOT_EQUAL.findall(goal)),
-        start=_start(facts),
+        start=_start_state(facts),
     )
 
 
@@ -155,7 +155,7 @@ def _pairs(facts: dict[str, set[tuple[str, ...]]], name: str) -> Pairs:
     return frozenset((fact[0], fact[1]) for fact in facts.get(name, ()))
 
 
-def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
+def _start_state(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
     if not (at := _pairs(facts, "atlocation")):
         raise EnvironmentBroken(
             "alfworld: the game's pddl_problem does not say where the agent is; the file is damaged"
@@ -184,7 +184,7 @@ _FACTS: dict[str, Callable[[GameScene, GameState], Iterable[_Fact]]] = {
     "holds": lambda _, state: [("agent1", state.holding)] if state.holding else [],
     "inreceptacle": lambda _, state: state.inside,
     "atlocation": lambda _, state: [("agent1", state.at)],
-    "receptacleatlocation": lambda scene, _: scene.places.items(),
+    "receptacleatlocation": lambda scene, _: scene.locations.items(),
     "inreceptacleobject": lambda scene, _: scene.contained,
 }
 """Maps a predicate to a function that returns the predicate's facts in a state, as tuples of arguments.
@@ -195,7 +195,7 @@ them in this order.
 
 
 class GoalTest:
-    """Tests whether the goal of a scene is reached: some values for its variables make all its conditions true.
+    """Tests whether a scene's goal is reached, that is, whether some values of its variables fulfil all its conditions.
 
     Conditions on types, and unary conditions that never change, limit a variable's values from the start. ``holds``
     searches for values that make the other conditions, the relations, true.
@@ -227,16 +227,17 @@ class GoalTest:
 
     def holds(self, state: GameState) -> bool:
         """Return whether some values for the variables make every condition true in this state."""
-        choices: list[dict[str, str]] = [{}]
+        bindings: list[dict[str, str]] = [{}]
         for name, arguments in self._relations:
             first = self._domains.get(arguments[0])
             facts = [fact for fact in _FACTS[name](self._scene, state) if first is None or fact[0] in first]
-            extended = (self._unify(arguments, fact, bound) for bound in choices for fact in facts)
-            choices = [bound for bound in extended if bound]
-        return any(all(bound[first] != bound[second] for first, second in self._scene.unequal) for bound in choices)
+            extended = (self._unify(arguments, fact, binding) for binding in bindings for fact in facts)
+            bindings = [binding for binding in extended if binding]
+        unequal = self._scene.unequal
+        return any(all(binding[first] != binding[second] for first, second in unequal) for binding in bindings)
 
-    def _unify(self, arguments: _Fact, fact: _Fact, bound: Mapping[str, str]) -> dict[str, str] | None:
-        extended = dict(bound)
+    def _unify(self, arguments: _Fact, fact: _Fact, binding: Mapping[str, str]) -> dict[str, str] | None:
+        extended = dict(binding)
         for argument, value in zip(arguments, fact, strict=True):
             allowed = self._domains.get(argument)
             if (allowed is not None and value not in allowed) or extended.setdefault(argument, value) != value:

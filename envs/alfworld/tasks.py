@@ -21,7 +21,7 @@ from planbook.envs.requirements import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, interleave
 from planbook.envs.types import Requirement, Selection, Task
 
-FOLDER_TYPES = {theirs: ours for ours, theirs in GAME_TYPES.items()}
+FOLDER_TYPES = {alfworld_type: our_type for our_type, alfworld_type in GAME_TYPES.items()}
 """Maps alfworld's name for a task type to our name. The names of the games' folders start with alfworld's name."""
 DATA_FOLDER = "json_2.1.1"
 DATA_SPLITS = ("valid_seen", "valid_unseen", "train")
@@ -57,7 +57,7 @@ def list_games(split: str) -> dict[str, list[str]]:
 
     An id is the path of the game's folder: SPLIT/TASK/TRIAL. Raises MissingRequirement if there are no games.
     """
-    ids: dict[str, list[str]] = {ours: [] for ours in FOLDER_TYPES.values()}
+    ids: dict[str, list[str]] = {kind: [] for kind in FOLDER_TYPES.values()}
     folder = split_folder(split)
     for task in sorted(os.listdir(folder)):
         kind = _type_of_folder(task)
@@ -101,7 +101,7 @@ def read_game(game_id: str) -> AlfworldGame:
         raise EnvironmentBroken(f"{fault}; if the file is damaged, download it again") from error
 
 
-def peek(game_id: str) -> tuple[str, bool]:
+def scan_game(game_id: str) -> tuple[str, bool]:
     """Return a game's goal sentence, and whether the game can be solved: True unless its file says otherwise.
 
     The file is only searched for these two values, since parsing thousands of games takes seconds. If the file is
@@ -126,7 +126,7 @@ def requirements() -> Iterator[Requirement]:
 DEPS_GAMES_FILE = Path(__file__).with_name("deps_games.json")
 """The file that lists the ten games of the split ``deps``.
 
-They stand in for the games in table 5 of the DEPS paper, which does not identify its games.
+They replace the games in table 5 of the DEPS paper, which does not identify its games.
 """
 DEV_SPLIT, DEV_GAMES_PER_TYPE = "valid_seen", 10
 """For the split ``adapt_dev``: the split of its games, and the number of games of each type.
@@ -149,7 +149,7 @@ def _deps() -> dict[str, list[str]]:
 
 def _adapt_dev() -> dict[str, list[str]]:
     games = list_games(DEV_SPLIT).items()
-    return {kind: list(islice((game for game in ids if peek(game)[1]), DEV_GAMES_PER_TYPE)) for kind, ids in games}
+    return {kind: list(islice((game for game in ids if scan_game(game)[1]), DEV_GAMES_PER_TYPE)) for kind, ids in games}
 
 
 PAPER_SPLITS: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
@@ -172,47 +172,47 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
         raise BadSelection(
             f"alfworld: only generated games are made from seeds; to limit the games of {split!r}, use --split SPLIT:N"
         )
-    tasks = _generated(types, selection) if split == generated.SPLIT else _on_disk(split, types)
+    tasks = _generated_tasks(types, selection) if split == generated.SPLIT else _downloaded_tasks(split, types)
     return list(islice(tasks, selection.limit))
 
 
 def checksums(tasks: Sequence[Task]) -> dict[str, str]:
     """Return the digests of the game files that these tasks use, and of the files from which games are generated."""
-    on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
-    digests = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
-    if len(on_disk) < len(tasks):
+    downloaded = [task.id for task in tasks if task.split != generated.SPLIT]
+    digests = {"games": files_digest(map(game_path, downloaded))} if downloaded else {}
+    if len(downloaded) < len(tasks):
         digests["what games are generated from"] = files_digest(generated.package_files())
     return digests
 
 
-def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
+def _downloaded_tasks(split: str, types: Sequence[str]) -> Iterator[Task]:
     games = PAPER_SPLITS[split]() if split in PAPER_SPLITS else list_games(split)
     for game_id in interleave(games[kind] for kind in types):
-        goal, solvable = peek(game_id)
+        goal, solvable = scan_game(game_id)
         if solvable:
             yield _task(game_id, game_id.partition("/")[0], type_of(game_id), goal)
 
 
-def _generated(types: Sequence[str], selection: Selection) -> Iterator[Task]:
+def _generated_tasks(types: Sequence[str], selection: Selection) -> Iterator[Task]:
     seeds = selection.seeds or range(selection.limit or generated.DEFAULT_COUNT)
     return (_generated_task(kind, seed) for seed in seeds for kind in types)
 
 
 def _by_id(task_id: str) -> Task:
     split, _, rest = task_id.partition("/")
-    first, _, last = rest.partition("/")
-    if split == generated.SPLIT and first in TYPES and last.isdecimal():
-        return _generated_task(first, int(last))
-    if split not in DATA_SPLITS or not last:
+    folder_or_type, _, trial_or_seed = rest.partition("/")
+    if split == generated.SPLIT and folder_or_type in TYPES and trial_or_seed.isdecimal():
+        return _generated_task(folder_or_type, int(trial_or_seed))
+    if split not in DATA_SPLITS or not trial_or_seed:
         raise BadSelection(
             f"alfworld has no task {task_id!r}; ids have the form generated/TYPE/SEED or SPLIT/TASK/TRIAL, "
             f"for example {generated.game_id(TYPES[0], 1)}"
         )
-    return _task(task_id, split, type_of(task_id), peek(task_id)[0])
+    return _task(task_id, split, type_of(task_id), scan_game(task_id)[0])
 
 
 def _generated_task(kind: str, seed: int) -> Task:
-    return _task(generated.game_id(kind, seed), generated.SPLIT, kind, generated.make(kind, seed).goal, seed)
+    return _task(generated.game_id(kind, seed), generated.SPLIT, kind, generated.make_game(kind, seed).goal, seed)
 
 
 def _task(task_id: str, split: str, kind: str, goal: str, seed: int = 0) -> Task:
@@ -220,10 +220,8 @@ def _task(task_id: str, split: str, kind: str, goal: str, seed: int = 0) -> Task
     return Task(id=task_id, env="alfworld", split=split, type=kind, goal=goal, params=params_of(goal), seed=seed)
 
 
-# Goal sentences.
-
 _OBJECT, _TARGET = r"(?P<object>\w+)", r"(?:in|on) (?P<target>\w+)"
-_FORMS = tuple(
+_GOAL_PATTERNS = tuple(
     re.compile(form)
     for form in (
         rf"put two {_OBJECT} {_TARGET}",
@@ -241,10 +239,10 @@ def params_of(goal: str) -> dict[str, JsonValue]:
     """Return the params in a goal sentence.
 
     All types have ``object``. The type look_at_obj has ``lamp``; the other types have ``target``, a kind of receptacle.
-    The type pick_two_obj also has ``count``, which is 2. If the sentence has an unknown form, as in
-    hand-written games, the result is empty.
+    The type pick_two_obj also has ``count``, which is 2. If the form of the sentence is unknown, as in hand-written
+    games, the result is empty.
     """
-    for form in _FORMS:
+    for form in _GOAL_PATTERNS:
         if match := form.fullmatch(goal):
             params: dict[str, JsonValue] = dict(match.groupdict())
             return params | {"count": 2} if " two " in goal else params

@@ -104,7 +104,7 @@ def enumeration(items: Sequence[str]) -> str:
 
 def intro_text(scene: GameScene, state: GameState, task_line: str) -> str:
     """Return the text with which a game starts."""
-    seen = enumeration([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.places)])
+    seen = enumeration([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.locations)])
     room = surroundings_text(scene, state) if state.at in scene.receptacles_at else f"{_ROOM}{seen}."
     return f"-= Welcome to TextWorld, ALFRED! =-\n\n{room}\n\n{task_line}"
 
@@ -125,12 +125,12 @@ def surroundings_text(scene: GameScene, state: GameState) -> str:
     receptacles = scene.receptacles_at.get(state.at, ())
     if not receptacles:
         return f"{_ROOM}nothing."
-    lying = sorted(
+    nearby = sorted(
         thing for thing, holder in state.taken if holder in receptacles and (thing, state.at) in state.object_locations
     )
-    beside = [f"a {scene.names[thing]}" for thing in lying]
+    things = enumeration([f"a {scene.names[thing]}" for thing in nearby])
     facing = enumeration([scene.names[receptacle] for receptacle in receptacles])
-    return f"You are facing the {facing}. Next to it, you see {enumeration(beside)}."
+    return f"You are facing the {facing}. Next to it, you see {things}."
 
 
 def inventory_text(scene: GameScene, state: GameState) -> str:
@@ -147,8 +147,8 @@ def object_text(scene: GameScene, state: GameState, thing: str) -> str:
     clean, hot, cool = (thing in things for things in (state.clean, state.hot, state.cool))
     warmth = "hot" if hot else "cool" if cool else ""
     if clean or warmth:
-        treated = " and ".join(filter(None, (warmth, "clean" * clean)))
-        return f"This is a {'cold' if treated == 'cool' else treated} {name}."
+        adjectives = " and ".join(filter(None, (warmth, "clean" if clean else "")))
+        return f"This is a {'cold' if adjectives == 'cool' else adjectives} {name}."
     if thing in scene.entities_with("toggleable") and thing in state.toggled:
         return f"This {name} is on."
     return f"There's nothing special about {name}."
@@ -160,8 +160,8 @@ EMPTY_HANDED = "nothing"
 
 ID = re.compile(r"[a-z]+_\d+")
 """Matches an id, such as ``desk_1``."""
-_NAMED = re.compile(r"\b(?:[Tt]he |[Aa]n? )?([a-z]+) (\d+)\b")
-_REWORDED = tuple(
+_NAME_IN_GAME = re.compile(r"\b(?:[Tt]he |[Aa]n? )?([a-z]+) (\d+)\b")
+_REWORDINGS = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"^You arrive at \w+\. ", ""),
@@ -200,8 +200,8 @@ def paper_text(text: str) -> str:
     """Return a reply of a game in the words of the paper. The reply NOTHING is returned unchanged."""
     if text == NOTHING:
         return text
-    text = _NAMED.sub(r"\1_\2", text)
-    for pattern, replacement in _REWORDED:
+    text = _NAME_IN_GAME.sub(r"\1_\2", text)
+    for pattern, replacement in _REWORDINGS:
         text = pattern.sub(replacement, text)
     return text
 
@@ -231,19 +231,21 @@ _COMMANDS = {
 
 There are no actions for the commands ``slice`` and ``help``.
 """
-FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
+COMMAND_PATTERNS = {
+    re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()
+}
 """Maps the regular expression of each command to the command's verb and action."""
 
 
 def as_action(command: str) -> Action | None:
     """Return the action that sends a command, or None if no action sends it."""
-    for form, (_, name) in FORMS.items():
+    for form, (_, name) in COMMAND_PATTERNS.items():
         if match := form.fullmatch(command):
             return Action(name, tuple(thing.replace(" ", "_") for thing in match.groups()))
     return None
 
 
-DOCS = {
+PAPER_DOCS = {
     "go_to": "Go to a receptacle. The agent's location is then this receptacle.",
     "open": "Open a receptacle, and see what it contains.",
     "close": "Close a receptacle that is open.",
@@ -260,7 +262,7 @@ It leaves out most preconditions, such as where the agent has to be, so the agen
 """
 
 
-def with_paper_docs(offered: Offer) -> Offer:
-    """Return the offer, with the paper's documentation for all actions that the paper also has."""
-    actions = {name: replace(spec, doc=DOCS.get(name, spec.doc)) for name, spec in offered.actions.items()}
-    return Offer(actions, offered.queries)
+def with_paper_docs(offer: Offer) -> Offer:
+    """Return the offer with the paper's documentation of all actions that the paper has."""
+    actions = {name: replace(spec, doc=PAPER_DOCS.get(name, spec.doc)) for name, spec in offer.actions.items()}
+    return Offer(actions, offer.queries)

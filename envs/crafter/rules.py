@@ -7,13 +7,13 @@ missing, since the player has to find that out.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from planbook.envs.requirements import PackageData
+from planbook.envs.requirements import RequiredPackage
 
 if TYPE_CHECKING:
     from planbook.envs.crafter.game import CrafterGame
 
 
-PACKAGE = PackageData("crafter", "crafter")
+PACKAGE = RequiredPackage("crafter", "crafter")
 VITALS = ("health", "food", "drink", "energy")
 """The items of the game that describe the player's condition. They cannot be carried."""
 

@@ -145,7 +145,7 @@ class MinecraftGoals(Goals):
             return 0.0
         return float(self.environment.ticks_for(effects))
 
-    def expected(self, goal: Action, steps: float) -> float:
+    def expected_steps(self, goal: Action, steps: float) -> float:
         """Return the expected number of ticks until the goal is reached. The successful attempt takes ``steps``.
 
         With the option ``chances``, each failed attempt takes the goal's time limit.

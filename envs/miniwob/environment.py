@@ -13,18 +13,18 @@ from planbook.envs import chromium, devtools
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded, closing_if_broken
 from planbook.envs.miniwob.tab import DATA_MODE, MiniwobTab, PageState
-from planbook.envs.requirements import PackageData, folder_digest, package_version
+from planbook.envs.requirements import RequiredPackage, folder_digest, package_version
 from planbook.envs.selection import chosen_split, chosen_types, interleave, read_seeded_id
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
-FEEDBACK = tuple(
+FEEDBACK_TYPES = tuple(
     "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
     "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
 )
 """The task types whose pages react to actions with information that later actions need."""
-FREELY_WORDED = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
+FREELY_WORDED_TYPES = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
 """The task types whose goals are freely worded sentences. Their pages publish the values in the goal separately."""
-NO_FEEDBACK = tuple(
+NO_FEEDBACK_TYPES = tuple(
     "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
     "click-checkboxes-transfer click-collapsible click-collapsible-2 click-color click-dialog click-dialog-2 "
     "click-link click-menu click-option click-scroll-list click-shades click-shape click-tab click-tab-2 "
@@ -34,13 +34,13 @@ NO_FEEDBACK = tuple(
     "use-spinner".split()
 )
 RELOADED_TYPES = ("search-engine", "use-autocomplete", "use-spinner")
-"""The task types whose pages keep traces of earlier episodes, and so are loaded again for each episode."""
+"""The task types whose pages keep traces of earlier episodes. Their pages are loaded again for each episode."""
 SPLITS: Mapping[str, tuple[str, ...]] = {
-    "all": FEEDBACK + NO_FEEDBACK,
-    "feedback": FEEDBACK,
-    "no-feedback": NO_FEEDBACK,
+    "all": FEEDBACK_TYPES + NO_FEEDBACK_TYPES,
+    "feedback": FEEDBACK_TYPES,
+    "no-feedback": NO_FEEDBACK_TYPES,
 }
-PACKAGE = PackageData("miniwob", "browser", prefixes=("miniwob",))
+PACKAGE = RequiredPackage("miniwob", "browser", prefixes=("miniwob",))
 """The package that contains the pages."""
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 MAX_CHANGE = 300
@@ -90,14 +90,14 @@ class Miniwob(Environment):
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         split = chosen_split(selection, cls.splits, cls.name)
-        chosen = chosen_types(selection, SPLITS[split], f"{cls.name}'s split {split}")
+        types = chosen_types(selection, SPLITS[split], f"{cls.name}'s split {split}")
         seeds = selection.seeds or DEFAULT_SEEDS
-        return list(interleave(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
+        return list(interleave(([cls._task(name, seed) for seed in seeds] for name in types), selection.limit))
 
     @classmethod
     def public_params(cls, task: Task) -> Mapping[str, JsonValue]:
         """Return the params, or {} for a freely worded goal, which the agent itself must understand."""
-        return {} if task.type in FREELY_WORDED else task.params
+        return {} if task.type in FREELY_WORDED_TYPES else task.params
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
@@ -106,7 +106,7 @@ class Miniwob(Environment):
 
     @classmethod
     def _task(cls, type_name: str, seed: int) -> Task:
-        split = "feedback" if type_name in FEEDBACK else "no-feedback"
+        split = "feedback" if type_name in FEEDBACK_TYPES else "no-feedback"
         return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
 
     def begin(self, task: Task) -> Observation:
@@ -140,10 +140,10 @@ class Miniwob(Environment):
         """Return the reason if the action was refused, or else the tags that are new in the page."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
-        new = _new_tags(before.text, observation.text)
-        if not new or observation.terminated:
+        tags = _new_tags(before.text, observation.text)
+        if not tags or observation.terminated:
             return "done"
-        return f"done; new in the page: {new[:MAX_CHANGE]}{' ...' if len(new) > MAX_CHANGE else ''}"
+        return f"done; new in the page: {tags[:MAX_CHANGE]}{' ...' if len(tags) > MAX_CHANGE else ''}"
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
@@ -232,14 +232,14 @@ class Miniwob(Environment):
     def _begin(self, task: Task) -> PageState:
         with closing_if_broken(self.close):
             if self._tab is None:
-                self._tab = MiniwobTab(chromium.shared())
+                self._tab = MiniwobTab(chromium.shared_browser())
             return self._tab.begin(page_address(task.type), task.seed, reload=task.type in RELOADED_TYPES)
 
-    def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
+    def _do(self, tab_action: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
             raise EnvironmentBroken("the page of this episode is gone; only a reset opens a new one")
         with closing_if_broken(self.close):
-            return self._observe(move(self._tab))
+            return self._observe(tab_action(self._tab))
 
     def _refuse(self, reason: str) -> Observation:
         return Observation(f"Nothing happens: {reason}.\n{self.scene()}", accepted=False)
@@ -290,13 +290,13 @@ def read_params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> 
 
 def _new_tags(before: str, after: str) -> str:
     """Return the opening tags that occur more often in ``after`` than in ``before``, each with the text after it."""
-    remaining = Counter(_tags(before))
-    new = []
+    unmatched = Counter(_tags(before))
+    new_tags = []
     for tag in _tags(after):
-        remaining[tag] -= 1
-        if remaining[tag] < 0:
-            new.append(tag)
-    return " ".join(new)
+        unmatched[tag] -= 1
+        if unmatched[tag] < 0:
+            new_tags.append(tag)
+    return " ".join(new_tags)
 
 
 def _tags(html: str) -> list[str]:

@@ -27,29 +27,29 @@
 
   const realSetTimeout = window.setTimeout.bind(window);
   const realClearTimeout = window.clearTimeout.bind(window);
-  const waiting = new Set();
+  const pendingTimers = new Set();
   window.setTimeout = (callback, delay = 0, ...args) => {
     const id = realSetTimeout(() => {
-      waiting.delete(id);
+      pendingTimers.delete(id);
       if (typeof callback === "function") callback(...args);
     }, delay);
-    if (delay <= MAX_TIMER) waiting.add(id);
+    if (delay <= MAX_TIMER) pendingTimers.add(id);
     return id;
   };
   window.clearTimeout = (id) => {
-    waiting.delete(id);
+    pendingTimers.delete(id);
     realClearTimeout(id);
   };
   window.setInterval = () => 0;
   window.alert = window.confirm = window.prompt = () => null; // a dialog would block the tab
 
-  const quiet = async () => {
+  const waitForTimers = async () => {
     const end = performance.now() + MAX_WAIT;
-    while (waiting.size && performance.now() < end) await new Promise((done) => realSetTimeout(done, 5));
+    while (pendingTimers.size && performance.now() < end) await new Promise((resolve) => realSetTimeout(resolve, 5));
   };
 
   // --- Reading the page.
-  const children = () => [...(document.body?.children ?? [])].filter((child) => !child.matches(HIDDEN));
+  const contentElements = () => [...(document.body?.children ?? [])].filter((child) => !child.matches(HIDDEN));
 
   const copyValuesToAttributes = () => {
     for (const field of document.querySelectorAll(TYPED)) {
@@ -60,24 +60,24 @@
 
   const html = () => {
     copyValuesToAttributes();
-    return children().map((child) => child.outerHTML).join("\n");
+    return contentElements().map((child) => child.outerHTML).join("\n");
   };
 
   // The variable episode is lost when the plan leaves or reloads the page. The episode is then over.
-  const pageState = (left) => {
-    const over = left || episode === 0;
-    return { html: html(), done: over || WOB_DONE_GLOBAL, reward: over ? 0 : WOB_RAW_REWARD_GLOBAL };
+  const pageState = (hasLeft) => {
+    const isOver = hasLeft || episode === 0;
+    return { html: html(), done: isOver || WOB_DONE_GLOBAL, reward: isOver ? 0 : WOB_RAW_REWARD_GLOBAL };
   };
 
   // While the page is searched, the judge's elements (rewards so far, the cover, the page's scripts) are removed, so
   // that no XPath can match them.
-  const withoutJudge = (work) => {
-    const places = [...document.querySelectorAll(JUDGE)].map((element) => [element, document.createComment("")]);
-    for (const [element, place] of places) element.replaceWith(place);
+  const withoutJudge = (search) => {
+    const pairs = [...document.querySelectorAll(JUDGE)].map((element) => [element, document.createComment("")]);
+    for (const [element, placeholder] of pairs) element.replaceWith(placeholder);
     try {
-      return work();
+      return search();
     } finally {
-      for (const [element, place] of places) place.replaceWith(element);
+      for (const [element, placeholder] of pairs) placeholder.replaceWith(element);
     }
   };
 
@@ -101,15 +101,15 @@
     return "/html/" + steps.join("/");
   };
 
-  const shown = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility === "visible";
+  const isVisible = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility === "visible";
 
   const oneLine = (text) => (text || "").replace(/\s+/g, " ").trim();
 
   const attributes = (element) => {
-    const all = {};
-    for (const attribute of element.attributes) all[attribute.name] = attribute.value;
-    for (const name of ["checked", "selected", "disabled"]) if (element[name] === true) all[name] = name; else delete all[name];
-    return all;
+    const values = {};
+    for (const attribute of element.attributes) values[attribute.name] = attribute.value;
+    for (const name of ["checked", "selected", "disabled"]) if (element[name] === true) values[name] = name; else delete values[name];
+    return values;
   };
 
   const text = (node) => oneLine(node.nodeType === Node.ELEMENT_NODE ? node.textContent : node.nodeValue);
@@ -121,7 +121,7 @@
       tag: element.tagName.toLowerCase(),
       attributes: attributes(element),
       box: { x: box.x, y: box.y, width: box.width, height: box.height },
-      visible: shown(element),
+      visible: isVisible(element),
       xpath,
     };
   };
@@ -140,7 +140,7 @@
 
   // --- Aiming. As in Selenium, the first choice is the centre of the element's first box. If this point is covered,
   // other points of the box are tried, since a person would click on the visible part.
-  const SPOTS = [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5], [0.2, 0.2], [0.8, 0.2], [0.2, 0.8], [0.8, 0.8]];
+  const POSITIONS = [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5], [0.2, 0.2], [0.8, 0.2], [0.2, 0.8], [0.8, 0.8]];
 
   const reaches = (element, x, y) => {
     const hit = document.elementFromPoint(x, y);
@@ -151,13 +151,13 @@
 
   const aim = (element) => {
     const box = boxOf(element);
-    const spot = SPOTS.map(([right, down]) => [box.x + right * box.width, box.y + down * box.height]).find(([x, y]) => reaches(element, x, y));
-    return spot && { x: spot[0], y: spot[1] };
+    const point = POSITIONS.map(([right, down]) => [box.x + right * box.width, box.y + down * box.height]).find(([x, y]) => reaches(element, x, y));
+    return point && { x: point[0], y: point[1] };
   };
 
   const tagOf = (element) => element.cloneNode(false).outerHTML.replace(/<\/[^>]*>$/, "");
 
-  const one = (xpath) => {
+  const firstElement = (xpath) => {
     let matches;
     try {
       matches = nodes(xpath);
@@ -169,27 +169,27 @@
     return matches[0].element;
   };
 
-  const visible = (xpath) => {
-    const element = one(xpath);
-    if (!shown(element) || !boxOf(element)) throw new Refused(`the element ${xpath} is not visible`);
+  const visibleElement = (xpath) => {
+    const element = firstElement(xpath);
+    if (!isVisible(element) || !boxOf(element)) throw new Refused(`the element ${xpath} is not visible`);
     return element;
   };
 
-  const spot = (xpath, element) => {
-    const direct = aim(element);
-    if (direct) return direct;
+  const clickablePoint = (xpath, element) => {
+    const point = aim(element);
+    if (point) return point;
     element.scrollIntoView({ block: "center", inline: "nearest", behavior: "instant" });
-    const scrolled = aim(element);
-    if (scrolled) return scrolled;
+    const pointAfterScrolling = aim(element);
+    if (pointAfterScrolling) return pointAfterScrolling;
     const box = boxOf(element);
     const cover = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
     throw new Refused(`the element ${xpath} is covered` + (cover ? ` by ${tagOf(cover)}` : ""));
   };
 
   // --- Functions that Python calls. If an action is refused, the result is the reason and the page.
-  const guarded = (work) => {
+  const reportRefusal = (act) => {
     try {
-      return work();
+      return act();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       return { refused: error.message, ...pageState(false) };
@@ -197,34 +197,34 @@
   };
 
   const locate = (xpath) =>
-    guarded(() => {
-      const element = visible(xpath);
+    reportRefusal(() => {
+      const element = visibleElement(xpath);
       if (element.disabled) throw new Refused(`the element ${xpath} is disabled`);
-      return spot(xpath, element);
+      return clickablePoint(xpath, element);
     });
 
   const locateOption = (xpath) =>
-    guarded(() => {
-      const element = one(xpath);
+    reportRefusal(() => {
+      const element = firstElement(xpath);
       return element.tagName === "OPTION" ? { option: true } : locate(xpath);
     });
 
   const choose = (xpath) =>
-    guarded(() => {
-      const option = one(xpath);
+    reportRefusal(() => {
+      const option = firstElement(xpath);
       const list = option.closest("select");
-      if (!list || !shown(list)) throw new Refused(`the list of the option ${xpath} is not visible`);
+      if (!list || !isVisible(list)) throw new Refused(`the list of the option ${xpath} is not visible`);
       if (list.disabled || option.disabled) throw new Refused(`the option ${xpath} is disabled`);
       list.focus();
-      option.selected = list.multiple ? !option.selected : true; // in a list that allows several, a further click deselects it
+      option.selected = list.multiple ? !option.selected : true; // in a list that allows several, a second click deselects it
       list.setAttribute("value", list.value);
       for (const type of ["input", "change"]) list.dispatchEvent(new Event(type, { bubbles: true }));
       return {};
     });
 
-  const offset = (xpath, x, y) =>
-    guarded(() => {
-      const element = visible(xpath);
+  const locatePoint = (xpath, x, y) =>
+    reportRefusal(() => {
+      const element = visibleElement(xpath);
       element.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
       const box = element.getBoundingClientRect();
       const point = { x: box.x + x, y: box.y + y };
@@ -232,8 +232,8 @@
       return point;
     });
 
-  const typable = () =>
-    guarded(() => {
+  const checkFocus = () =>
+    reportRefusal(() => {
       const field = document.activeElement;
       if (!field || !(field.matches("input, textarea, select") || field.isContentEditable))
         throw new Refused("no text field has the focus; click on one first");
@@ -242,8 +242,8 @@
     });
 
   const selectText = (xpath) =>
-    guarded(() => {
-      const element = visible(xpath);
+    reportRefusal(() => {
+      const element = visibleElement(xpath);
       if (element.select) {
         element.focus();
         element.select();
@@ -252,8 +252,8 @@
     });
 
   const scroll = (xpath, dy) =>
-    guarded(() => {
-      let box = visible(xpath);
+    reportRefusal(() => {
+      let box = visibleElement(xpath);
       for (; box; box = box.parentElement) {
         const top = box.scrollTop;
         box.scrollTop = top + dy;
@@ -265,7 +265,7 @@
   // --- Episodes.
   let episode = 0;
 
-  const kept = []; // images stay in memory as long as they are referenced
+  const icons = []; // the images, referenced here so that they stay in memory
 
   // Icons from style sheets have no size until they are loaded, and some are shown only under the mouse. If they were
   // loaded only then, they would move other elements during a click.
@@ -275,18 +275,18 @@
     for (const url of urls) {
       const icon = new Image();
       icon.src = url;
-      kept.push(icon);
+      icons.push(icon);
     }
-    await Promise.all(kept.map((icon) => icon.decode().catch(() => null)));
+    await Promise.all(icons.map((icon) => icon.decode().catch(() => null)));
   };
 
-  const loaded = async () => {
-    while (document.readyState !== "complete" || !core.cover_div) await new Promise((done) => realSetTimeout(done, 1));
-    if (!kept.length) await loadIcons();
+  const waitUntilLoaded = async () => {
+    while (document.readyState !== "complete" || !core.cover_div) await new Promise((resolve) => realSetTimeout(resolve, 1));
+    if (!icons.length) await loadIcons();
   };
 
   const begin = async (number, seed, mode, maxTime) => {
-    await loaded();
+    await waitUntilLoaded();
     if (window.jQuery) jQuery.fx.off = true; // no animations
     document.body.removeEventListener("click", core.canvasDrawClick); // this listener would mark clicks in the HTML
     core.endEpisode(0);
@@ -298,13 +298,13 @@
     core.startEpisodeReal();
     episode = number;
     const answer = core.getUtterance();
-    await quiet();
+    await waitForTimers();
     const goal = typeof answer === "string" ? answer : answer.utterance;
     return { ...pageState(false), goal, fields: typeof answer === "string" ? null : answer.fields };
   };
 
   const settle = async (number) => {
-    if (waiting.size) await quiet();
+    if (pendingTimers.size) await waitForTimers();
     return pageState(number !== episode);
   };
 
@@ -315,5 +315,5 @@
     document.head.append(style);
   });
 
-  window.planbook = Object.freeze({ begin, settle, find, locate, locateOption, choose, offset, typable, selectText, scroll });
+  window.planbook = Object.freeze({ begin, settle, find, locate, locateOption, choose, locatePoint, checkFocus, selectText, scroll });
 })();

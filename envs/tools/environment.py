@@ -29,7 +29,7 @@ MAX_LISTED_TOOLS = 50
 MAX_TEXT = 1_000_000
 """Maximum number of characters in a tool's result."""
 END_HINT = "Call agent.answer(value) when the task is done."
-RESERVED = ("answer", "search", "describe")
+RESERVED_NAMES = ("answer", "search", "describe")
 """The names of our own action and queries. A tool with one of these names is renamed, unless it gets a prefix."""
 Effect = Literal["", "read", "write", "destroy"]
 """The effect of a tool on the state, as its author declares it. "" if the author declares nothing."""
@@ -102,7 +102,7 @@ class Tool:
 
 
 class ToolEnvironment(Environment):
-    """Tools as an environment. Subclasses override ``start`` and ``call``."""
+    """The base class of environments made of tools. Subclasses override ``start`` and ``call``."""
 
     name = "tools"
     splits = SPLITS
@@ -134,8 +134,6 @@ class ToolEnvironment(Environment):
         super().__init__(options)
         self._answers: list[JsonValue] = []
         self._last_verdict: tuple[int, Verdict] | None = None
-
-    # Tasks.
 
     @classmethod
     def file_tasks(cls, options: BaseModel | None) -> Mapping[str, TaskEntry]:
@@ -205,8 +203,6 @@ class ToolEnvironment(Environment):
         files = {name.rpartition(":")[0]: judge_file(name, folder) for name in judges}
         return {f"judge {name}": path for name, path in files.items() if path.is_file() or path.is_dir()}
 
-    # Actions.
-
     @classmethod
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
         """Return a subclass with these tools and class attributes.
@@ -233,11 +229,11 @@ class ToolEnvironment(Environment):
         offer = cls.offered(options)
         if len(cls.tools) <= MAX_LISTED_TOOLS:
             return offer
-        budget, names = ToolOptions.read(options).listed_tokens, {"answer"}
-        for name in cls._nearest(goal) if goal else list(cls.tools):
+        remaining, names = ToolOptions.read(options).listed_tokens, {"answer"}
+        for name in cls._best_matches(goal) if goal else list(cls.tools):
             tokens = len(cls._description(name)) // 4
-            if tokens <= budget:
-                budget -= tokens
+            if tokens <= remaining:
+                remaining -= tokens
                 names.add(name)
         return Offer({name: spec for name, spec in offer.actions.items() if name in names}, offer.queries)
 
@@ -250,7 +246,7 @@ class ToolEnvironment(Environment):
     @query("agent.search('delete a file') -> ['files.remove(path: str)', ...]")
     def search(self, words: str) -> list[JsonValue]:
         """Search for tools by words. Return the names and signatures of the best matches, at most 10."""
-        return [f"{name}{self.tools[name].signature}" for name in self._nearest(words)[:10]]
+        return [f"{name}{self.tools[name].signature}" for name in self._best_matches(words)[:10]]
 
     @query("agent.describe('files.remove') -> 'agent.files.remove(path: str) ...'")
     def describe(self, name: str) -> str:
@@ -265,7 +261,7 @@ class ToolEnvironment(Environment):
         return f"agent.{name}{cls.tools[name].signature}\n{cls.actions[name].doc}"
 
     @classmethod
-    def _nearest(cls, words: str) -> list[str]:
+    def _best_matches(cls, words: str) -> list[str]:
         """Return the names of the tools whose descriptions share a word with ``words``, best matches first."""
         names = list(cls.tools)
         index = BM25([words_of(cls._description(name)) for name in names])
@@ -284,8 +280,6 @@ class ToolEnvironment(Environment):
         except ToolFailed as error:
             return Observation(str(error)[:MAX_TEXT], accepted=False, failed=True)
 
-    # Episodes.
-
     def begin(self, task: Task) -> Observation:
         """Set up the tools, and return the first observation, which ends with the goal."""
         self._answers, self._last_verdict = [], None
@@ -293,23 +287,24 @@ class ToolEnvironment(Environment):
 
     def verdict(self) -> Verdict:
         """Return the judge's verdict. A task without a judge counts as not solved."""
-        judge = self._entry.judge if self._entry else None
+        judge = self._task_entry.judge if self._task_entry else None
         if judge is None or self.task is None:
             return Verdict(False, 0.0)
         if self._last_verdict is None or self._last_verdict[0] != len(self.history):
-            case = JudgeInput(self.task, self._answers, Path(self.options.tasks))
+            judge_input = JudgeInput(self.task, self._answers, Path(self.options.tasks))
             tools = self.read_only_tools(self.call)
-            self._last_verdict = len(self.history), judge_task(judge, case, self.judged_state, tools, self.sandbox)
+            verdict = judge_task(judge, judge_input, self.judged_state, tools, self.sandbox)
+            self._last_verdict = len(self.history), verdict
         return self._last_verdict[1]
 
     def unjudged_result(self) -> str:
         """Return a note with the agent's answer if the task has no judge, or "" if it has one."""
-        if self._entry.judge if self._entry else self.has_tasks(self.options):
+        if self._task_entry.judge if self._task_entry else self.has_tasks(self.options):
             return ""
         return f"not judged; the answer is {_json(self._answers[-1])}" if self._answers else "not judged"
 
     @property
-    def _entry(self) -> TaskEntry | None:
+    def _task_entry(self) -> TaskEntry | None:
         return self.file_tasks(self.options).get(self.task.id) if self.task else None
 
     def withdraw_answer(self) -> bool:
@@ -317,10 +312,10 @@ class ToolEnvironment(Environment):
 
         The state of the tools does not change.
         """
-        answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answer_action
-        if answered:
-            self._last = replace(self._last, terminated=False)
-        return answered
+        if not self.answered:
+            return False
+        self._last_observation = replace(self._last_observation, terminated=False)
+        return True
 
 
 def _as_function(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:

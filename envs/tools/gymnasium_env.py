@@ -21,7 +21,7 @@ from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.requirements import missing_extra, package_version
 from planbook.envs.selection import read_seeded_id
 from planbook.envs.tools.environment import Tool, ToolEnvironment, ToolFailed, ToolOptions
-from planbook.envs.tools.schemas import plain_data, python_name
+from planbook.envs.tools.schemas import python_name, to_json
 from planbook.envs.types import Observation, Selection, Task, Verdict
 
 try:
@@ -47,7 +47,7 @@ class GymEnvironment(ToolEnvironment):
     Options: ClassVar[type[BaseModel]] = GymOptions
     options: GymOptions
     id: ClassVar[str] = ""
-    modes: ClassVar[Mapping[str, Any]] = {}
+    render_arguments: ClassVar[Mapping[str, Any]] = {}
     """The arguments of ``gymnasium.make`` that select rendering as text. Empty if the environment has no such mode."""
     types = ("play",)
     seeded = True
@@ -59,7 +59,7 @@ class GymEnvironment(ToolEnvironment):
         super().__init__(options)
         self._env: Any = None
         self._rewards: list[float] = []
-        self._over = False
+        self._is_over = False
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
@@ -74,7 +74,8 @@ class GymEnvironment(ToolEnvironment):
         chosen = [read_seeded_id(task_id, ("seed",), cls.name)[1] for task_id in selection.ids]
         seeds = chosen or selection.seeds or DEFAULT_SEEDS
         split, goal = selection.split or cls.splits[0], f"Play {cls.id} for as high a total reward as you can."
-        return [Task(id=f"seed/{s}", env=cls.name, split=split, type=cls.types[0], goal=goal, seed=s) for s in seeds]
+        common = {"env": cls.name, "split": split, "type": cls.types[0], "goal": goal}
+        return [Task(id=f"seed/{seed}", seed=seed, **common) for seed in seeds]
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
@@ -85,12 +86,12 @@ class GymEnvironment(ToolEnvironment):
         """Reset the environment with the task's seed, and return the first observation as text."""
         self.close()
         try:
-            arguments: dict[str, Any] = {**self.modes, **self.options.make}
+            arguments: dict[str, Any] = {**self.render_arguments, **self.options.make}
             self._env = gymnasium.make(self.id, **arguments)
             observation, _ = self._env.reset(seed=task.seed)
         except Exception as error:
             raise EnvironmentBroken(f"gym:{self.id} cannot begin: {type(error).__name__}: {error}") from error
-        self._rewards, self._over = [], False
+        self._rewards, self._is_over = [], False
         return self._observation_text(observation)
 
     def close(self) -> None:
@@ -111,8 +112,8 @@ class GymEnvironment(ToolEnvironment):
         except Exception as error:
             raise EnvironmentBroken(f"gym:{self.id} failed in step: {type(error).__name__}: {error}") from error
         self._rewards.append(float(reward))
-        self._over = bool(terminated or truncated)
-        ended = " The episode is over." if self._over else ""
+        self._is_over = bool(terminated or truncated)
+        ended = " The episode is over." if self._is_over else ""
         text = f"{self._observation_text(observation)}\nreward {float(reward):g}.{ended}"
         return Observation(text, terminated=bool(terminated), truncated=bool(truncated))
 
@@ -136,7 +137,7 @@ class GymEnvironment(ToolEnvironment):
         threshold = self.options.threshold
         if threshold is None:
             threshold = getattr(getattr(self._env, "spec", None), "reward_threshold", None)
-        solved = self._over and (total > 0 if threshold is None else total >= threshold)
+        solved = self._is_over and (total > 0 if threshold is None else total >= threshold)
         return Verdict(solved, float(solved))
 
     def versions(self) -> Mapping[str, str]:
@@ -156,7 +157,7 @@ class GymEnvironment(ToolEnvironment):
 
 
 def without_colours(text: str) -> str:
-    """Remove colour codes from text. Put coloured parts, such as the player's position, in square brackets."""
+    """Return text without colour codes. Coloured parts, such as the player's position, are in square brackets."""
     bracketed = re.sub(r"\x1b\[(?!0?m)[\d;]*m(.*?)\x1b\[0?m", r"[\1]", text, flags=re.DOTALL)
     return re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", bracketed)
 
@@ -170,7 +171,7 @@ def rounded_json(observation: Any) -> JsonValue:
         return [rounded_json(item) for item in plain]
     if isinstance(plain, dict):
         return {str(key): rounded_json(item) for key, item in plain.items()}
-    return plain_data(plain)
+    return to_json(plain)
 
 
 def read_action(space: Any, value: Any) -> Any:
@@ -179,23 +180,23 @@ def read_action(space: Any, value: Any) -> Any:
     if isinstance(space, spaces.Discrete):
         native = value if type(value) is int else None
     elif isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
-        kinds = (int, float) if isinstance(space, spaces.Box) else (int,)
-        flat = _flat(value)
-        native = _array(space, value) if all(type(number) in kinds for number in flat) else None
+        number_types = (int, float) if isinstance(space, spaces.Box) else (int,)
+        is_numeric = all(type(number) in number_types for number in _flatten(value))
+        native = _to_array(space, value) if is_numeric else None
     if native is None or not space.contains(native):
         raise ValueError(f"the action must be {describe_space(space)}, not {str(value)[:100]!r}")
     return native
 
 
-def _array(space: Any, value: Any) -> Any:
+def _to_array(space: Any, value: Any) -> Any:
     try:
         return np.asarray(value, dtype=space.dtype)
     except (ValueError, TypeError, OverflowError):
         return None
 
 
-def _flat(value: Any) -> list[Any]:
-    return [item for part in value for item in _flat(part)] if isinstance(value, list) else [value]
+def _flatten(value: Any) -> list[Any]:
+    return [item for part in value for item in _flatten(part)] if isinstance(value, list) else [value]
 
 
 def describe_space(space: Any) -> str:
@@ -231,7 +232,7 @@ def environment(gym_id: str) -> type[ToolEnvironment]:
         raise UnknownEnvironment(f"gym:{gym_id}: {type(error).__name__}: {error}") from error
     try:
         action_text, space = describe_space(env.action_space), str(env.observation_space)
-        modes = {"render_mode": "ansi"} if "ansi" in env.metadata.get("render_modes", ()) else {}
+        render_arguments = {"render_mode": "ansi"} if "ansi" in env.metadata.get("render_modes", ()) else {}
     finally:
         env.close()
     doc = (type(env.unwrapped).__doc__ or "").strip().partition("\n## ")[0].split("\n\n")[0]
@@ -240,4 +241,5 @@ def environment(gym_id: str) -> type[ToolEnvironment]:
         f"action is {action_text}. The call returns the observation, from the space {space}, and the reward. The "
         "episode ends by itself; agent.answer(value) ends it earlier."
     )
-    return GymEnvironment.with_tools(f"gym_{python_name(gym_id).lower()}", about, (), id=gym_id, modes=modes)
+    name = f"gym_{python_name(gym_id).lower()}"
+    return GymEnvironment.with_tools(name, about, (), id=gym_id, render_arguments=render_arguments)

@@ -57,11 +57,11 @@ TIMEOUT = 30.0
 """Default time limit, in seconds, for starting a server and for each call."""
 MARKER_VARIABLE = "PLANBOOK_MCP_SERVER"
 """The environment variable by which the watchdog finds a server's processes."""
-FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
+FILE_FORMAT = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
 class McpServer(BaseModel):
-    """A server as the user describes it. ``$NAME`` in a string stands for the environment variable NAME.
+    """A server as the user describes it. ``$NAME`` in a string is replaced by the environment variable NAME.
 
     An entry of a server file has this form. Fields that only other MCP clients use are ignored.
     """
@@ -76,7 +76,7 @@ class McpServer(BaseModel):
     headers: dict[str, str] = {}
     disabled: bool = False
     start_timeout: float | None = Field(default=None, gt=0)
-    """Time limit for starting the server, in seconds. By default that of a call, but at least TIMEOUT."""
+    """Time limit for starting the server, in seconds. By default, the time limit of a call, but at least TIMEOUT."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -107,7 +107,7 @@ class McpServer(BaseModel):
             secrets |= {value, value.rpartition(" ")[2]} if holds_secret(name, value) else secrets_in_command([value])
         secrets |= secrets_in_command((self.command, *self.args, self.url))
         long_enough = {secret for secret in secrets if len(secret) >= SECRET_LENGTH}
-        in_json = {json.dumps(secret, ensure_ascii=ascii)[1:-1] for secret in long_enough for ascii in (True, False)}
+        in_json = {json.dumps(text, ensure_ascii=escaped)[1:-1] for text in long_enough for escaped in (True, False)}
         return server, tuple(sorted(long_enough | in_json, key=len, reverse=True))
 
 
@@ -148,17 +148,17 @@ def read_servers(target: str) -> list[McpServer]:
 
 
 def _servers_from_file(path: Path) -> list[McpServer]:
-    """Return the enabled servers of a server file. FILE_SHAPE shows the format of the file."""
+    """Return the enabled servers of a server file. FILE_FORMAT shows the format of the file."""
     try:
         entries = _ServerFile.model_validate_json(path.read_bytes()).servers
     except OSError as error:
-        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; write it as {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; write it as {FILE_FORMAT}") from error
     except ValidationError as error:
         faults = "; ".join(validation_faults(error))
-        raise UnknownEnvironment(f"{path}: {faults}; write it as {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{path}: {faults}; write it as {FILE_FORMAT}") from error
     enabled = {name: entry for name, entry in entries.items() if not entry.disabled}
     if not enabled:
-        raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; write it as {FILE_SHAPE}")
+        raise UnknownEnvironment(f"{path}: mcpServers: no server is enabled; write it as {FILE_FORMAT}")
     return [entry.model_copy(update={"name": name}) for name, entry in enabled.items()]
 
 
@@ -170,9 +170,9 @@ class McpConnection:
         self._timeout, self._start_timeout = timeout, server.start_timeout or max(TIMEOUT, timeout)
         self.changed = False
         """True if the server has reported a change of its tools since the last call of ``tools``."""
-        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
-        self._old_errors = 0
-        """Size of ``_errors`` in bytes when the last request was answered. What precedes it explains no later error."""
+        self._stderr = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
+        self._stderr_start = 0
+        """Size of ``_stderr`` in bytes when the last request was answered. Messages quote only later output."""
         self._loop = asyncio.new_event_loop()
         self._done = asyncio.Event()
         self._client: Client | None = None
@@ -207,7 +207,7 @@ class McpConnection:
         self._thread.join(self._timeout)
         if self._watchdog is not None:
             self._watchdog.end_processes()
-        self._errors.close()
+        self._stderr.close()
 
     def without_secrets(self, value: Any) -> Any:
         """Return JSON in which the server's secrets are replaced by REDACTED."""
@@ -245,10 +245,10 @@ class McpConnection:
                 command, args = self._server.command, list(self._server.args)
                 env, cwd = {**self._server.env, MARKER_VARIABLE: self._marker}, self._server.cwd or None
                 parameters = StdioServerParameters(command=command, args=args, env=env, cwd=cwd)
-                transport = stdio_client(parameters, errlog=self._errors)
+                transport = stdio_client(parameters, errlog=self._stderr)
             client = await stack.enter_async_context(Client(transport, message_handler=self._on_message))
-            offered = client.server_capabilities.tools
-            if offered and offered.list_changed:
+            capability = client.server_capabilities.tools
+            if capability and capability.list_changed:
                 with suppress(RuntimeError, MCPError):  # older servers report changes without being asked
                     await stack.enter_async_context(client.listen(tools_list_changed=True))
             client.session.validate_tool_result = _accept  # type: ignore[method-assign]
@@ -296,7 +296,7 @@ class McpConnection:
             raise self._failure(f"gave an unusable result for {name}: {error}") from error
         except Exception as error:
             raise self._broken(f"failed during {name}: {_innermost(error)}") from error
-        self._old_errors = os.fstat(self._errors.fileno()).st_size
+        self._stderr_start = os.fstat(self._stderr.fileno()).st_size
         return result
 
     def _connection_fault(self, error: Exception) -> str:
@@ -305,8 +305,8 @@ class McpConnection:
             return f"was not ready within {self._start_timeout:g} s; {advice}"
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
-        key = "; if it requires a key, put the key into the headers in mcp:FILE.json" * isinstance(error, MCPError)
-        return f"cannot be reached: {_innermost(error)}{key}"
+        advice = "; if it requires a key, put the key into the headers in mcp:FILE.json"
+        return f"cannot be reached: {_innermost(error)}{advice if isinstance(error, MCPError) else ''}"
 
     def _timeout_error(self, request_name: str) -> ToolTimeout:
         server, limit = self._server.name, f"{self._timeout:g} s"
@@ -318,9 +318,9 @@ class McpConnection:
     def _broken(self, event: str) -> EnvironmentBroken:
         stderr = ""
         with suppress(OSError, ValueError):
-            self._errors.seek(self._old_errors)
-            stderr = self.without_secrets(self._errors.read()).strip()
-            stderr = "..." * (len(stderr) > MAX_STDERR) + stderr[-MAX_STDERR:]
+            self._stderr.seek(self._stderr_start)
+            stderr = self.without_secrets(self._stderr.read()).strip()
+            stderr = stderr if len(stderr) <= MAX_STDERR else f"...{stderr[-MAX_STDERR:]}"
         message = self.without_secrets(f"the MCP server {self._server.name} {event}")
         return EnvironmentBroken(message + (f"; its error output: {stderr}" if stderr else ""))
 

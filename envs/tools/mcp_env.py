@@ -18,7 +18,15 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, closing_if_broken
 from planbook.envs.requirements import missing_extra, package_version, texts_digest
 from planbook.envs.tools import schemas
-from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
+from planbook.envs.tools.environment import (
+    END_HINT,
+    RESERVED_NAMES,
+    Effect,
+    Tool,
+    ToolEnvironment,
+    ToolFailed,
+    ToolOptions,
+)
 from planbook.envs.tools.mcp_client import TIMEOUT, McpConnection, McpServer, read_servers, result_text
 from planbook.envs.tools.schemas import Schema
 from planbook.envs.types import Task
@@ -42,13 +50,13 @@ class McpOptions(ToolOptions):
     restart: bool = Field(default=True, description="Restart the servers, or reconnect to them, for each task.")
 
 
-# Values that are checked against the schemas of servers.
-
-UNCHECKED = frozenset({"pattern", "patternProperties", "uniqueItems", "unevaluatedItems", "unevaluatedProperties"})
+UNCHECKED_KEYWORDS = frozenset(
+    {"pattern", "patternProperties", "uniqueItems", "unevaluatedItems", "unevaluatedProperties"}
+)
 """Keywords that are left to the server, since a plan could pass values that take us minutes or years to check: regular
 expressions may take exponential time, and jsonschema compares all items or properties with each other.
 """
-UNCERTAIN = frozenset({"not", "oneOf", "if", "contains", "disallow"})
+UNCERTAIN_KEYWORDS = frozenset({"not", "oneOf", "if", "contains", "disallow"})
 """Keywords that may seem violated only because an unchecked keyword inside them counts as satisfied."""
 MAX_STEPS = 10_000
 """Maximum number of keywords to apply to one value. The server checks the rest."""
@@ -84,20 +92,19 @@ def find_fault(value: object, schema: Schema) -> Any:
     """Return the error that best explains why a schema rejects a value, or None if MAX_STEPS steps find none."""
     _COUNTS.set(Counter())
     with suppress(_TooManySteps):
-        return exceptions.best_match(_bounded(_kind(schema))(schema, registry=Registry()).iter_errors(value))
+        return exceptions.best_match(_bounded(_validator_class(schema))(schema, registry=Registry()).iter_errors(value))
     return None
 
 
-def _kind(schema: Schema) -> Any:
+def _validator_class(schema: Schema) -> Any:
     return validators.validator_for(schema, default=validators.validator_for({}))
 
 
 @cache
-def _bounded(kind: Any) -> Any:
+def _bounded(validator_class: Any) -> Any:
     """Return a validator class that finds at most one error for each keyword, and takes at most MAX_STEPS."""
-    bounded = validators.extend(
-        kind, {keyword: _bounded_check(keyword, check) for keyword, check in kind.VALIDATORS.items()}
-    )
+    checks = {keyword: _bounded_check(keyword, check) for keyword, check in validator_class.VALIDATORS.items()}
+    bounded = validators.extend(validator_class, checks)
     bounded.evolve = evolve  # for a part with "$schema", the original method would return an unbounded class
     return bounded
 
@@ -108,12 +115,12 @@ def _bounded_check(keyword: str, check: Any) -> Any:
         counts["steps"] += 1 + (len(expected) // 100 if keyword == "enum" else 0)
         if counts["steps"] > MAX_STEPS:
             raise _TooManySteps
-        if keyword in UNCHECKED or (keyword == "additionalProperties" and "patternProperties" in schema):
+        if keyword in UNCHECKED_KEYWORDS or (keyword == "additionalProperties" and "patternProperties" in schema):
             counts["unchecked"] += 1
             return ()
         unchecked = counts["unchecked"]
         errors = tuple(islice(check(validator, expected, value, schema) or (), 1))
-        return () if keyword in UNCERTAIN and counts["unchecked"] > unchecked else errors
+        return () if keyword in UNCERTAIN_KEYWORDS and counts["unchecked"] > unchecked else errors
 
     return find
 
@@ -218,7 +225,7 @@ def environment(target: str) -> type[ToolEnvironment]:
                 server_tools[server.name] = connection.tools()
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
-        prefix = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
+        prefix = f"{schemas.python_name(server.name, RESERVED_NAMES)}." if mcp_servers[1:] else ""
         tools += tools_of(server.name, server_tools[server.name], [tool.name for tool in tools], prefix)
     title = schemas.python_name(Path(target).stem if mcp_servers[1:] else mcp_servers[0].name).lower()
     about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{END_HINT}"
@@ -233,10 +240,11 @@ def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str]
     warning.
     """
     tools = list(tools)
-    names, own_names = [*used_names, *(() if prefix else RESERVED)], {tool.name for tool in tools}
+    names, own_names = [*used_names, *(() if prefix else RESERVED_NAMES)], {tool.name for tool in tools}
     for tool in tools:
-        others = own_names - {tool.name}
-        name = prefix + schemas.python_name(tool.name, [*(name.removeprefix(prefix) for name in names), *others])
+        other_names = own_names - {tool.name}
+        used = [*(used_name.removeprefix(prefix) for used_name in names), *other_names]
+        name = prefix + schemas.python_name(tool.name, used)
         names.append(name)
         try:
             yield tool_of(server, name, tool)
@@ -246,20 +254,20 @@ def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str]
 
 def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
     """Return one tool of a server. Raises UnknownEnvironment if one of its schemas is invalid."""
-    output, returned = tool.output_schema, ""
+    output, returns_note = tool.output_schema, ""
     try:
         for schema in (tool.input_schema, output or {}):
-            _kind(schema).check_schema(schema)
+            _validator_class(schema).check_schema(schema)
         merged = schemas.with_merged_properties(tool.input_schema, tool.input_schema)
         arguments = schemas.arguments_of_schema(merged, lambda schema, value: _allows(schema, value, merged))
         if output and not is_wrapped(output):
-            returned = f"Returns {schemas.describe_schema(output, output)}"
+            returns_note = f"Returns {schemas.describe_schema(output, output)}"
         docs, result = schemas.parameter_docs(arguments, merged), _return_annotation(output)
     except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may point anywhere
         fault = f"a schema of {tool.name} is not a valid JSON Schema: {getattr(error, 'message', error)}"
         raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
-    renamed = "" if name.rpartition(".")[2] == schemas.python_name(tool.name) else f"The server calls it {tool.name}."
-    doc = "\n".join(filter(None, (tool.description or "", docs, returned, renamed)))
+    name_note = "" if name.rpartition(".")[2] == schemas.python_name(tool.name) else f"The server calls it {tool.name}."
+    doc = "\n".join(filter(None, (tool.description or "", docs, returns_note, name_note)))
     return Tool(
         name,
         arguments,

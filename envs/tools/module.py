@@ -25,8 +25,8 @@ from planbook.envs.base import _MARK
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, error_location
 from planbook.envs.registry import ModuleLoadError, execute_module, import_error, load_module
 from planbook.envs.requirements import file_digest
-from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed
-from planbook.envs.tools.schemas import EMPTY, arguments_of_function, is_plain, plain_data, python_name
+from planbook.envs.tools.environment import END_HINT, RESERVED_NAMES, Effect, Tool, ToolEnvironment, ToolFailed
+from planbook.envs.tools.schemas import EMPTY, accepts_only_json, arguments_of_function, python_name, to_json
 from planbook.envs.tools.tasks import call_with
 from planbook.envs.types import Task, Verdict
 from planbook.sandbox import did_you_mean
@@ -37,7 +37,7 @@ Loader = Callable[[], ModuleType]
 class ModuleEnvironment(ToolEnvironment):
     """Functions of a module, or the methods of an object."""
 
-    make: ClassVar[Callable[[Task], object]]
+    make_state: ClassVar[Callable[[Task], object]]
     """A function that creates the state of a task: an instance of the class, or the module."""
     file: ClassVar[Path | None] = None
     """The file of the module, if it has one."""
@@ -45,7 +45,7 @@ class ModuleEnvironment(ToolEnvironment):
     def start(self, task: Task) -> str:
         """Create the state of a task, and return "", since the first observation contains nothing but the goal."""
         try:
-            self._state = type(self).make(task)
+            self._state = type(self).make_state(task)
         except Exception as error:
             raise EnvironmentBroken(f"{self.name}: cannot create the state of {task.id}: {_reason(error)}") from error
         return ""
@@ -60,7 +60,7 @@ class ModuleEnvironment(ToolEnvironment):
         bound.arguments.update(arguments)
         try:
             result = function(*bound.args, **bound.kwargs)
-            return plain_data(asyncio.run(result) if inspect.iscoroutine(result) else result)
+            return to_json(asyncio.run(result) if inspect.iscoroutine(result) else result)
         except Exception as error:
             raise ToolFailed(f"{type(error).__name__}: {error}") from error
 
@@ -71,12 +71,12 @@ class ModuleEnvironment(ToolEnvironment):
 
     def verdict(self) -> Verdict:
         """Return the judge's verdict. If the state can be copied, undo any change that the judge makes to it."""
-        copy = self._save()
+        saved = self._save()
         try:
             return super().verdict()
         finally:
-            if copy is not None:
-                self._state, _ = copy
+            if saved is not None:
+                self._state, _ = saved
 
     def _save(self) -> tuple[object, list[JsonValue]] | None:
         """Return a copy of the state and the answers, or None if the state cannot be copied."""
@@ -105,7 +105,7 @@ def environment(target: str) -> type[ToolEnvironment]:
     about = inspect.getdoc(module) or f"The functions of {Path(source).name}."
     if not attribute:
         tools = list(_functions(module))
-        return _build_class(name, about, tools, target, make=staticmethod(lambda task: load()), file=file)
+        return _build_class(name, about, tools, target, make_state=staticmethod(lambda task: load()), file=file)
     factory = getattr(module, attribute, None)
     state_class = factory if isinstance(factory, type) else _returned_class(factory)
     if state_class is None:
@@ -116,10 +116,11 @@ def environment(target: str) -> type[ToolEnvironment]:
         raise UnknownEnvironment(f"module:{target}: {attribute} {fault}{hint}")
     about = inspect.getdoc(state_class) or about
 
-    def make(task: Task) -> object:
+    def make_state(task: Task) -> object:
         return call_with(factory, task=task, params=task.params, seed=task.seed)  # type: ignore[arg-type]
 
-    return _build_class(name, about, list(_methods(state_class)), target, make=staticmethod(make), file=file)
+    tools = list(_methods(state_class))
+    return _build_class(name, about, tools, target, make_state=staticmethod(make_state), file=file)
 
 
 def _build_class(name: str, about: str, tools: list[Tool], target: str, **members: object) -> type[ToolEnvironment]:
@@ -154,8 +155,8 @@ def _returned_class(factory: object) -> type | None:
 def _candidates(module: ModuleType) -> Iterator[str]:
     """Yield the names of a module's own classes, and of its functions that are annotated with the class they return."""
     for name, member in vars(module).items():
-        own = str(getattr(member, "__module__", "")).startswith(module.__name__)
-        if own and name[0] != "_" and (isinstance(member, type) or _returned_class(member)):
+        is_own = str(getattr(member, "__module__", "")).startswith(module.__name__)
+        if is_own and name[0] != "_" and (isinstance(member, type) or _returned_class(member)):
             yield name
 
 
@@ -167,23 +168,23 @@ def _functions(module: ModuleType) -> Iterator[Tool]:
 
 def _methods(owner: type, prefix: tuple[str, ...] = ()) -> Iterator[Tool]:
     for name, member in inspect.getmembers_static(owner):
-        plain = member.__func__ if isinstance(member, staticmethod | classmethod) else member
-        if inspect.isfunction(plain) and name[0] != "_":
-            yield _tool((*prefix, name), plain, method=not isinstance(member, staticmethod))
+        function = member.__func__ if isinstance(member, staticmethod | classmethod) else member
+        if inspect.isfunction(function) and name[0] != "_":
+            yield _tool((*prefix, name), function, method=not isinstance(member, staticmethod))
     for name, hint in () if prefix else get_type_hints(owner).items():
-        if isinstance(hint, type) and name[0] != "_" and not is_plain(hint) and hint.__module__ != "builtins":
+        if isinstance(hint, type) and name[0] != "_" and not accepts_only_json(hint) and hint.__module__ != "builtins":
             yield from _methods(hint, (name,))
 
 
 def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool) -> Tool:
-    name = ".".join((python_name(source[0], RESERVED), *map(python_name, source[1:])))
+    name = ".".join((python_name(source[0], RESERVED_NAMES), *map(python_name, source[1:])))
     try:
         arguments = arguments_of_function(function, method=method)
         hints = get_type_hints(function)
     except Exception as error:
         raise UnknownEnvironment(f"{'.'.join(source)}: its annotations cannot be used: {_reason(error)}") from error
     returns = hints.get("return", EMPTY)
-    returns = returns if is_plain(returns) else Any
+    returns = returns if accepts_only_json(returns) else Any
     effect: Effect = "read" if getattr(function, _MARK, ("",))[0] == "query" else ""
     structures = (f"{argument.name}: {argument.structure}" for argument in arguments if argument.structure)
     doc = "\n".join(filter(None, (inspect.getdoc(function), *structures)))

@@ -26,12 +26,12 @@ Schema = Mapping[str, Any]
 EMPTY = inspect.Parameter.empty
 MAX_DEPTH = 6
 """Number of nested levels of a schema that annotations and descriptions show. Deeper levels count as "any"."""
-SCALARS: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
+SCALAR_TYPES: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
 MAX_DESCRIPTION = 20_000
-"""Maximum number of characters in a description. A schema with a longer one is described as "any"."""
+"""Maximum number of characters in a description. A schema with a longer description is described as "any"."""
 ReferenceCache = dict[tuple[str, int], Any]
 """Maps a reference and its depth to a result. Without it, schemas that refer to themselves take too long to read."""
-PLAIN = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
+JSON_ANNOTATIONS = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Argument:
     default: Any = EMPTY
     convert: Callable[[Any], Any] | None = None
     """A function that converts JSON to the type that the tool takes. None if no conversion is needed."""
-    omitted: bool = True
+    omits_default: bool = True
     """True if a value equal to the default is not passed to the tool, which then uses its own default."""
     structure: str = ""
     """The structure of values with named parts, from ``describe_schema``. Set only for Python functions."""
@@ -61,13 +61,13 @@ class Argument:
 def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
     """Return the arguments of a call as a dict from parameter key to value.
 
-    Defaults that are not passed to the tool are left out (see ``Argument.omitted``). Other defaults are not converted.
-    Raises ValueError if a value cannot be converted to the type of its parameter.
+    Defaults that are not passed to the tool are left out (see ``Argument.omits_default``). Other defaults are not
+    converted. Raises ValueError if a value cannot be converted to the type of its parameter.
     """
     keyed: dict[str, Any] = {}
     for arg, value in zip(arguments, values, strict=True):
         is_default = type(value) is type(arg.default) and value == arg.default
-        if is_default and arg.omitted:
+        if is_default and arg.omits_default:
             continue
         try:
             keyed[arg.key] = arg.convert(value) if arg.convert and not is_default else value
@@ -80,19 +80,19 @@ def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dic
 
 def python_name(name: str, used_names: Iterable[str] = ()) -> str:
     """Turn a name into a Python identifier that plans can use and that is not in ``used_names``."""
-    plain = re.sub(r"\W", "_", name).strip("_") or "unnamed"
-    plain = f"n{plain}" if plain[0].isdigit() else plain
-    plain = f"{plain}_" if keyword.iskeyword(plain) or plain == "self" else plain
+    identifier = re.sub(r"\W", "_", name).strip("_") or "unnamed"
+    identifier = f"n{identifier}" if identifier[0].isdigit() else identifier
+    identifier = f"{identifier}_" if keyword.iskeyword(identifier) or identifier == "self" else identifier
     used = used_names if isinstance(used_names, Set | Mapping) else set(used_names)
-    if plain not in used:
-        return plain
+    if identifier not in used:
+        return identifier
     taken, free = 1, 2
-    while f"{plain}_{free}" in used:
+    while f"{identifier}_{free}" in used:
         taken, free = free, 2 * free
     while free - taken > 1:  # a binary search, so that many equal names are numbered quickly
         middle = (taken + free) // 2
-        taken, free = (middle, free) if f"{plain}_{middle}" in used else (taken, middle)
-    return f"{plain}_{free}"
+        taken, free = (middle, free) if f"{identifier}_{middle}" in used else (taken, middle)
+    return f"{identifier}_{free}"
 
 
 def _required_first(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
@@ -133,18 +133,19 @@ def with_merged_properties(schema: Any, root: Schema, depth: int = 0, cache: Ref
     cache = {} if cache is None else cache
     parts = [with_merged_properties(part, root, depth + 1, cache) for part in schema.get("allOf", ())]
     if "$ref" in schema:
-        parts.append(_referenced(with_merged_properties, schema["$ref"], root, depth, cache))
+        parts.append(_read_reference(with_merged_properties, schema["$ref"], root, depth, cache))
     if not parts:
         return schema
-    whole = [schema, *parts]
-    inner: dict[str, Any] = {}
-    for part in whole:
-        inner |= {key: value for key, value in properties(part).items() if key not in inner}
-    required = dict.fromkeys(str(key) for part in whole for key in part.get("required", ()))
-    return {**schema, "properties": inner, "required": [*required]}
+    merged: dict[str, Any] = {}
+    for part in (schema, *parts):
+        merged |= {key: value for key, value in properties(part).items() if key not in merged}
+    required = dict.fromkeys(str(key) for part in (schema, *parts) for key in part.get("required", ()))
+    return {**schema, "properties": merged, "required": [*required]}
 
 
-def _referenced(read: Callable[..., Any], reference: object, root: Schema, depth: int, cache: ReferenceCache) -> Any:
+def _read_reference(
+    read: Callable[..., Any], reference: object, root: Schema, depth: int, cache: ReferenceCache
+) -> Any:
     """Return the result of ``read`` for the schema that ``reference`` names. It is read once for each depth."""
     key = str(reference), depth
     if key not in cache:
@@ -158,7 +159,7 @@ def annotation_of(schema: Any, root: Schema, depth: int = 0, cache: ReferenceCac
         return Any
     cache = {} if cache is None else cache
     if "$ref" in schema:
-        return _referenced(annotation_of, schema["$ref"], root, depth, cache)
+        return _read_reference(annotation_of, schema["$ref"], root, depth, cache)
     if "const" in schema or "enum" in schema:
         return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
     if choices := schema.get("anyOf") or schema.get("oneOf"):
@@ -169,7 +170,7 @@ def annotation_of(schema: Any, root: Schema, depth: int = 0, cache: ReferenceCac
     if kinds == "array":
         items = Any if "prefixItems" in schema else annotation_of(schema.get("items"), root, depth + 1, cache)
         return list[items]  # type: ignore[valid-type]
-    return dict[str, Any] if kinds == "object" else SCALARS.get(kinds or "", Any)
+    return dict[str, Any] if kinds == "object" else SCALAR_TYPES.get(kinds or "", Any)
 
 
 def resolve(reference: object, root: Schema) -> Any:
@@ -190,8 +191,8 @@ def resolve(reference: object, root: Schema) -> Any:
 
 def _choice(values: Any) -> Any:
     kinds = {type(value) for value in values} if isinstance(values, list) else set()
-    exact = kinds and kinds <= {str, int, bool, NoneType} and not {int, bool} <= kinds
-    return Literal[tuple(values)] if exact else Any
+    fits_literal = kinds and kinds <= {str, int, bool, NoneType} and not {int, bool} <= kinds
+    return Literal[tuple(values)] if fits_literal else Any
 
 
 def union(annotations: Sequence[Any]) -> Any:
@@ -211,7 +212,7 @@ def _describe(schema: Any, root: Schema, depth: int, cache: ReferenceCache) -> s
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return "any"
     if "$ref" in schema:
-        return str(_referenced(describe_schema, schema["$ref"], root, depth, cache))
+        return str(_read_reference(describe_schema, schema["$ref"], root, depth, cache))
     if "enum" in schema or "const" in schema:
         return " | ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
     if choices := schema.get("anyOf") or schema.get("oneOf"):
@@ -246,19 +247,22 @@ def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
 
 
 def arguments_of_function(function: Callable[..., Any], *, method: bool) -> tuple[Argument, ...]:
-    """Return the parameters of a function. Raises TypeError if an annotation cannot be used."""
-    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[method:]
-    return _required_first(map(_argument, parameters))
+    """Return the parameters of a function, without the first if ``method`` is True.
+
+    Raises TypeError if an annotation cannot be used.
+    """
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())
+    return _required_first(map(_argument, parameters[1:] if method else parameters))
 
 
 def _argument(parameter: inspect.Parameter) -> Argument:
     name, annotation, default = parameter.name, parameter.annotation, parameter.default
     if parameter.kind is parameter.VAR_POSITIONAL:
-        return Argument(name, name, list, [], omitted=False)
+        return Argument(name, name, list, [], omits_default=False)
     if parameter.kind is parameter.VAR_KEYWORD:
-        return Argument(name, name, dict[str, Any], {}, omitted=False)
+        return Argument(name, name, dict[str, Any], {}, omits_default=False)
     convert, structure = None, ""
-    if not is_plain(annotation):
+    if not accepts_only_json(annotation):
         convert, schema = fail_fast_validator(annotation).validate_python, TypeAdapter(annotation).json_schema()
         annotation, structure = annotation_of(schema, schema), describe_schema(schema, schema)
     annotation = Any if annotation is EMPTY else annotation
@@ -268,7 +272,7 @@ def _argument(parameter: inspect.Parameter) -> Argument:
         annotation = union([annotation, None]) if default is None else annotation
     structure = structure if "{" in structure else ""
     return Argument(
-        python_name(name), name, annotation, deepcopy(default), convert, omitted=is_not_json, structure=structure
+        python_name(name), name, annotation, deepcopy(default), convert, omits_default=is_not_json, structure=structure
     )
 
 
@@ -279,17 +283,18 @@ def _json_default(default: object, convert: Callable[[Any], Any] | None) -> Json
     """
     if convert is None or isinstance(default, set | frozenset):  # the order of a set differs between processes
         return None
-    with suppress(Exception):  # a validator by the tool's author may raise any error
-        value = plain_data(default)
+    with suppress(Exception):  # a validator that the tool's author wrote may raise any error
+        value = to_json(default)
         return value if convert(value) == default else None
     return None
 
 
-def is_plain(annotation: Any) -> bool:
+def accepts_only_json(annotation: Any) -> bool:
     """Return whether all values that an annotation accepts are JSON."""
-    if annotation in PLAIN or get_origin(annotation) is Literal:
+    if annotation in JSON_ANNOTATIONS or get_origin(annotation) is Literal:
         return True
-    return get_origin(annotation) in (list, dict, Union, UnionType) and all(map(is_plain, get_args(annotation)))
+    is_composite = get_origin(annotation) in (list, dict, Union, UnionType)
+    return is_composite and all(map(accepts_only_json, get_args(annotation)))
 
 
 def _is_json(value: object) -> bool:
@@ -298,7 +303,7 @@ def _is_json(value: object) -> bool:
     return value is None or type(value) in (str, int, float, bool)
 
 
-def plain_data(value: object) -> JsonValue:
+def to_json(value: object) -> JsonValue:
     """Return a value as JSON. Values that do not exist in JSON become strings."""
     plain: JsonValue = to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
     return plain

@@ -25,7 +25,7 @@ def strip_invisible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     invisible = ("Cf", "Cc", "Co", "Cs")
-    return "".join(letter for letter in text if letter.isspace() or unicodedata.category(letter) not in invisible)
+    return "".join(char for char in text if char.isspace() or unicodedata.category(char) not in invisible)
 
 
 def quote(text: str, limit: int = MAX_NAME) -> str:
@@ -62,7 +62,7 @@ class Rect(NamedTuple):
         )
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """True if the rectangle has no area."""
         return self.right <= self.left or self.bottom <= self.top
 
@@ -96,8 +96,9 @@ class PageLayout:
         nodes, layout = document["nodes"], document["layout"]
         self.frames.append(self._strings[document["frameId"]])
         x, y = x - document.get("scrollOffsetX", 0), y - document.get("scrollOffsetY", 0)
-        backends, parents = nodes["backendNodeId"], nodes["parentIndex"]
-        inner = dict(zip(nodes["contentDocumentIndex"]["index"], nodes["contentDocumentIndex"]["value"], strict=True))
+        backend_ids, parents = nodes["backendNodeId"], nodes["parentIndex"]
+        contents = nodes["contentDocumentIndex"]
+        inner_documents = dict(zip(contents["index"], contents["value"], strict=True))
         clips: dict[int, Rect] = {}
         frames = []
         for index, bounds, styles in zip(layout["nodeIndex"], layout["bounds"], layout["styles"], strict=True):
@@ -106,18 +107,19 @@ class PageLayout:
                 outer_clip = self._clip_around(index, parents, clips, clip)
             left, top, width, height = bounds
             box = Rect(left + x, top + y, left + width + x, top + height + y)
-            self.boxes[backends[index]] = visible_box = box.intersection(outer_clip)
+            self.boxes[backend_ids[index]] = visible_box = box.intersection(outer_clip)
             scrolls = any(self._style(styles, axis) not in ("visible", "") for axis in (0, 1))
             is_root = parents[index] < 0 or parents[parents[index]] < 0 or parents[parents[parents[index]]] < 0
             clips[index] = visible_box if scrolls and not is_root else outer_clip
-            if index in inner:
-                self.owners[backends[index]] = self._strings[self._documents[inner[index]]["frameId"]]
-                frames.append((inner[index], box.left, box.top, visible_box))
+            if index in inner_documents:
+                inner = inner_documents[index]
+                self.owners[backend_ids[index]] = self._strings[self._documents[inner]["frameId"]]
+                frames.append((inner, box.left, box.top, visible_box))
         return frames
 
     @staticmethod
     def _clip_around(index: int, parents: Sequence[int], clips: Mapping[int, Rect], clip: Rect) -> Rect:
-        """Return the rectangle that clips a node: that of its nearest ancestor with a layout, or else ``clip``."""
+        """Return the clip of a node's nearest ancestor with a layout, or ``clip`` if no ancestor has a layout."""
         parent = parents[index]
         while parent >= 0:
             if parent in clips:
@@ -132,7 +134,8 @@ class PageLayout:
 AXNode = Mapping[str, Any]
 """A node of the browser's accessibility tree, as DevTools returns it."""
 
-SHOWN = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
+SHOWN_PROPERTIES = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level",
+                    "focused")  # fmt: skip
 """The properties of a node that are shown, in this order."""
 SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
 """The properties that are shown even if they are false."""
@@ -140,12 +143,12 @@ INLINE_ROLES = ("InlineTextBox", "LineBreak")
 """Roles of nodes that only repeat part of their parent's text."""
 INSIGNIFICANT_ROLES = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section",
                        "form", "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles that tell the agent nothing. A node with such a role and no name or focus is replaced by its children."""
+"""Roles that tell the agent nothing. Children replace a node that has one of these roles, no name and no focus."""
 SEPARATORS = ("|", "•", "·")
 """Texts that only separate other texts, and are therefore left out."""
 CONTAINER_ROLES = ("row", "cell", "gridcell", "listitem")
 """Roles of nodes whose names may repeat their content."""
-ROLES = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", "MenuListPopup": "popup"}
+ROLE_NAMES = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", "MenuListPopup": "popup"}
 """Maps the browser's name for a role to the name that we show. Roles that are not listed are shown in lower case."""
 ATOMIC_ROLES = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image",
                 "textbox", "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox",
@@ -163,7 +166,7 @@ class AccessibilityNode:
 
     role: str
     name: str
-    backend: int
+    backend_id: int
     """The backend id of the DOM node, or 0 if there is none."""
     frame: str
     """The id of the frame that contains the node."""
@@ -226,7 +229,10 @@ class AccessibilityNode:
 
 @dataclass(frozen=True)
 class AccessibilityTree:
-    """Builds our nodes from the browser's nodes. ``owners`` and ``boxes`` come from a ``PageLayout``."""
+    """The accessibility tree of a page, built from the browser's nodes.
+
+    ``owners`` and ``boxes`` come from a ``PageLayout``.
+    """
 
     frames: Mapping[str, Sequence[AXNode]]
     """Maps the id of a frame to the browser's nodes in this frame."""
@@ -235,9 +241,9 @@ class AccessibilityTree:
 
     def root(self, frame: str) -> AccessibilityNode:
         """Return the root node of the page in a frame. It includes the pages in inner frames, but no repeated texts."""
-        raw = self.frames.get(frame, ())
-        by_id = {node["nodeId"]: node for node in raw}
-        nodes = self._build(raw[0], by_id, frame) if raw else []
+        ax_nodes = self.frames.get(frame, ())
+        by_id = {node["nodeId"]: node for node in ax_nodes}
+        nodes = self._build(ax_nodes[0], by_id, frame) if ax_nodes else []
         is_page = len(nodes) == 1 and nodes[0].role == "page"
         root = nodes[0] if is_page else AccessibilityNode("page", "", 0, frame, children=nodes)
         _fold(root)
@@ -251,37 +257,38 @@ class AccessibilityTree:
         result: list[AccessibilityNode] = []
         pending: list[tuple[AXNode, list[AccessibilityNode]]] = [(first, result)]
         while pending:
-            raw, siblings = pending.pop()
-            role = raw.get("role", {}).get("value", "")
+            ax_node, siblings = pending.pop()
+            role = ax_node.get("role", {}).get("value", "")
             if role in INLINE_ROLES:
                 continue
             children = siblings
-            if not raw.get("ignored"):
-                node = self._node(raw, role, frame)
+            if not ax_node.get("ignored"):
+                node = self._node(ax_node, role, frame)
                 if not _is_replaced(node, role):
                     siblings.append(node)
                     children = node.children
-                    if inner := self.owners.get(node.backend):
+                    if inner := self.owners.get(node.backend_id):
                         node.children.extend(self.root(inner).children)
                     elif node.role == "iframe":
                         node.properties["unread"] = True  # another site's frame, which runs in another process
-            pending.extend((by_id[number], children) for number in reversed(raw.get("childIds", ())) if number in by_id)
+            child_ids = reversed(ax_node.get("childIds", ()))
+            pending.extend((by_id[child_id], children) for child_id in child_ids if child_id in by_id)
         return result
 
-    def _node(self, raw: AXNode, role: str, frame: str) -> AccessibilityNode:
-        values = {entry["name"]: entry["value"].get("value") for entry in raw.get("properties", ())}
-        shown = {name: values[name] for name in SHOWN if name in values and _is_shown(role, name, values[name])}
-        backend = raw.get("backendDOMNodeId", 0)
-        value = raw.get("value", {}).get("value", "")
+    def _node(self, ax_node: AXNode, role: str, frame: str) -> AccessibilityNode:
+        values = {entry["name"]: entry["value"].get("value") for entry in ax_node.get("properties", ())}
+        names = [name for name in SHOWN_PROPERTIES if name in values and _is_shown(role, name, values[name])]
+        backend_id = ax_node.get("backendDOMNodeId", 0)
+        value = ax_node.get("value", {}).get("value", "")
         return AccessibilityNode(
-            role=ROLES.get(role, role.lower() if role.isascii() else "generic"),
-            name=one_line(str(raw.get("name", {}).get("value", ""))),
-            backend=backend,
+            role=ROLE_NAMES.get(role, role.lower() if role.isascii() else "generic"),
+            name=one_line(str(ax_node.get("name", {}).get("value", ""))),
+            backend_id=backend_id,
             frame=frame,
             value=strip_invisible(str(value)),
             link=str(values.get("url", "")) if role == "link" else "",
-            properties=shown,
-            box=self.boxes.get(backend),
+            properties={name: values[name] for name in names},
+            box=self.boxes.get(backend_id),
         )
 
 
@@ -320,16 +327,16 @@ def _fold_atomic(node: AccessibilityNode) -> None:
     """
     if node.role in COMPOSITE_ROLES:
         node.children = []
-    keep = INTERACTIVE_ROLES if node.name or node.value else (*INTERACTIVE_ROLES, "text", "image")
-    kept: list[AccessibilityNode] = []
+    kept_roles = INTERACTIVE_ROLES if node.name or node.value else (*INTERACTIVE_ROLES, "text", "image")
+    kept_nodes: list[AccessibilityNode] = []
     pending = list(reversed(node.children))
     while pending:
         inner = pending.pop()
-        if inner.role in keep:
-            kept.append(inner)
+        if inner.role in kept_roles:
+            kept_nodes.append(inner)
         else:
             pending.extend(reversed(inner.children))
-    node.children = kept
+    node.children = kept_nodes
 
 
 def _fold_container(node: AccessibilityNode) -> None:

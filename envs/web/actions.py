@@ -9,7 +9,7 @@ from planbook.envs.devtools import Answer
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded, closing_if_broken
 from planbook.envs.types import Action, Observation, Verdict
 from planbook.envs.web.accessibility import INTERACTIVE_ROLES, AccessibilityNode, quote
-from planbook.envs.web.context import Context
+from planbook.envs.web.context import BrowserContext
 from planbook.envs.web.page import ElementRef
 from planbook.envs.web.tabs import Browsing, TabAction, WebTab
 
@@ -35,7 +35,7 @@ class WebActions(Environment):
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._context: Context | None = None
+        self._context: BrowserContext | None = None
         self._browsing: Browsing | None = None
         self._notes: list[str] = []
         self._answer: str | None = None
@@ -60,15 +60,15 @@ class WebActions(Environment):
 
         def type_or_select(tab: WebTab, ref: ElementRef) -> Answer:
             answer = tab.type(ref, text, enter)
-            selects = "selects" in answer and "select" not in self.offer.actions
-            return tab.ask(ref, "choose", text) if selects else answer
+            is_select_box = "isSelectBox" in answer and "select" not in self.offer.actions
+            return tab.call_script(ref, "choose", text) if is_select_box else answer
 
         return self._act_on(element, type_or_select)
 
     @action("agent.select(9, 'Large') -> the updated page", name="select")
     def select_option(self, element: int, option: str) -> Observation:
         """Select an option of a select box by its text. If the box allows several, a selected option is deselected."""
-        return self._act_on(element, lambda tab, ref: tab.ask(ref, "choose", option))
+        return self._act_on(element, lambda tab, ref: tab.call_script(ref, "choose", option))
 
     @action("agent.scroll('down') -> the updated page")
     def scroll(self, direction: str, element: int = 0) -> Observation:
@@ -87,7 +87,7 @@ class WebActions(Environment):
     def goto(self, url: str) -> Observation:
         """Open an address in the current tab. An address that begins with / is on the same site."""
         browsing = self._open_browsing()
-        return self._do(lambda tab: tab.load(browsing.names.resolve(url.strip(), browsing.base)))
+        return self._do(lambda tab: tab.navigate(browsing.names.resolve(url.strip(), browsing.base_url)))
 
     @action("agent.go_back() -> the previous page")
     def go_back(self) -> Observation:
@@ -166,7 +166,9 @@ class WebActions(Environment):
 
         def act_if_present(tab: WebTab) -> str:
             ref = browsing.element_ref(element)
-            reason = ref if isinstance(ref, str) else _refusal_text(act(tab, ref), browsing.name(element, ref))
+            if isinstance(ref, str):
+                return ref
+            reason = _refusal_text(act(tab, ref), browsing.describe_element(element, ref))
             return reason if "select" in self.offer.actions else reason.replace("use select(", "use type(")
 
         return self._do(act_if_present)

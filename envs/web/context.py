@@ -1,7 +1,7 @@
 """A browser context: a group of tabs with their own cookies and storage, and the browser's events about these tabs.
 
-The browser's events arrive while the connection waits for an answer or listens. ``News`` collects the events that the
-agent should know about, and the next observation reports them.
+The browser's events arrive while the connection waits for an answer or listens. ``PendingEvents`` collects the events
+that the agent should know about, and the next observation reports them.
 """
 
 import time
@@ -28,7 +28,7 @@ DIALOG_ANSWERS: Mapping[str, tuple[bool, str]] = {
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""For each kind of dialog: whether we accept it, and the words that report this to the agent."""
+"""Maps each kind of dialog to whether we accept it, and to the words that report this to the agent."""
 AWAITED_TYPES = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 """Types of requests to wait for, since they may change a page. Requests for images and fonts cannot."""
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -56,20 +56,20 @@ class TabTarget:
     """The id to which commands for this tab are addressed."""
     hidden: bool = False
     """True if nothing about the tab is reported to the agent. Hidden tabs are used for judging and logging in."""
-    refused: bool = False
+    has_refused_navigation: bool = False
     """True if one of the tab's navigations was refused."""
     gone: bool = False
     """True if the tab can no longer be used: it crashed, was closed, or did not answer."""
     closed: bool = False
     """True if the tab's page or the browser closed the tab."""
-    requests: dict[str, str] = field(default_factory=dict)
+    pending_requests: dict[str, str] = field(default_factory=dict)
     """Maps the id of a pending request to its address."""
-    loading: set[str] = field(default_factory=set)
+    loading_frames: set[str] = field(default_factory=set)
     """The ids of the frames that are loading a document."""
     document: str = ""
     """The loader id of the current document, which identifies it."""
-    lasting: bool = False
-    """True if a request may have changed a server's data. Whoever reads this must reset it to False."""
+    may_have_changed_data: bool = False
+    """True if a request may have changed a server's data. ``Browsing.clear_change_flags`` resets it."""
     load_failure: str = ""
     """The reason why the page did not load, if the browser shows its own error page instead, or ""."""
     _error_name: str = ""
@@ -77,7 +77,7 @@ class TabTarget:
     _expected_until: float = 0.0
     """The time until which a navigation is expected to begin."""
 
-    def check(self) -> None:
+    def ensure_usable(self) -> None:
         """Raise TabGone if the tab can no longer be used."""
         if self.gone:
             raise TabGone("a page closed it" if self.closed else "the page crashed")
@@ -85,17 +85,17 @@ class TabTarget:
     @property
     def busy(self) -> bool:
         """True if a pending request or navigation may change the page."""
-        return bool(self.requests or self.loading) or time.monotonic() < self._expected_until
+        return bool(self.pending_requests or self.loading_frames) or time.monotonic() < self._expected_until
 
     @property
     def navigating(self) -> bool:
         """True if the tab's main frame is loading a document, or is expected to do so soon."""
-        return self.id in self.loading or time.monotonic() < self._expected_until
+        return self.id in self.loading_frames or time.monotonic() < self._expected_until
 
     def stop_waiting(self) -> None:
         """Stop waiting for pending requests and navigations."""
-        self.requests.clear()
-        self.loading.clear()
+        self.pending_requests.clear()
+        self.loading_frames.clear()
         self._expected_until = 0.0
 
     def expect_navigation(self) -> None:
@@ -109,9 +109,9 @@ class TabTarget:
                 self._add_request(params)
             case "Network.responseReceived":
                 if params.get("type") == "Fetch":  # loadingFinished comes only after a script has read the body
-                    self.requests.pop(params["requestId"], None)
+                    self.pending_requests.pop(params["requestId"], None)
             case "Network.loadingFinished" | "Network.loadingFailed":
-                self.requests.pop(params["requestId"], None)
+                self.pending_requests.pop(params["requestId"], None)
                 if params.get("type") == "Document":  # only a failure has a type
                     self._error_name = str(params.get("errorText", "")).removeprefix("net::ERR_")
             case "Page.frameRequestedNavigation":
@@ -119,10 +119,10 @@ class TabTarget:
                     self.expect_navigation()
             case "Page.frameStartedLoading":
                 self._expected_until = 0.0
-                self.loading.add(params["frameId"])
+                self.loading_frames.add(params["frameId"])
             case "Page.frameStoppedLoading" | "Page.frameDetached":
                 self._expected_until = 0.0
-                self.loading.discard(params["frameId"])
+                self.loading_frames.discard(params["frameId"])
             case "Inspector.targetCrashed":
                 self.gone = True
             case "Page.navigatedWithinDocument":
@@ -134,24 +134,25 @@ class TabTarget:
     def _add_request(self, params: Params) -> None:
         kind, request = params.get("type"), params["request"]
         if request["method"] not in SAFE_METHODS and kind not in ("CSPViolationReport", "Preflight"):
-            self.lasting = True
+            self.may_have_changed_data = True
         if kind in AWAITED_TYPES:
-            self.requests[params["requestId"]] = request["url"]
+            self.pending_requests[params["requestId"]] = request["url"]
 
     def _change_document(self, frame: Params) -> None:
         self.document = frame["loaderId"]
         missing = frame.get("unreachableUrl", "")
         self.load_failure = f"{quote(missing)} could not be loaded ({self._error_name})" if missing else ""
-        self.requests = {number: url for number, url in self.requests.items() if number == self.document}
+        requests = self.pending_requests.items()  # the request for a document has the document's loader id
+        self.pending_requests = {request_id: url for request_id, url in requests if request_id == self.document}
 
 
 @dataclass
-class News:
-    """The events since the last observation that the next observation must report."""
+class PendingEvents:
+    """The events since the last observation, which the next observation reports."""
 
     sentences: dict[str, int] = field(default_factory=dict)
     """Maps each sentence to the number of times that its event occurred."""
-    refused: list[str] = field(default_factory=list)
+    refused_navigations: list[str] = field(default_factory=list)
     """One sentence for each refused navigation, with the reason."""
 
     def add(self, sentence: str) -> None:
@@ -168,21 +169,21 @@ class TabGone(EnvironmentBroken):
     """A tab crashed, was closed, or no longer answers. The browser itself is still running."""
 
 
-class Context:
-    """The tabs of one environment, in a separate browser context."""
+class BrowserContext:
+    """A browser context that contains the tabs of one environment."""
 
     def __init__(self, browser: chromium.Browser, policy: AddressPolicy, patience: float) -> None:
         """``patience`` is the time in seconds that a page may take to load or to answer a command."""
         self.policy, self.patience = policy, patience
-        self.news = News()
+        self.events = PendingEvents()
         self.popups: list[TabTarget] = []
-        """Tabs that pages opened, and that the environment has not yet added to its own."""
+        """Tabs that pages opened, and that ``Browsing`` has not yet added to its tabs."""
         self._targets: dict[str, TabTarget] = {}
         """Maps the session id of a tab to the tab."""
         self._pending_popups = 0
-        """Number of tabs that pages opened, and to which we are not yet connected."""
+        """Number of tabs that pages opened, but to which we are not yet connected."""
         self.connection = Connection(browser.url, on_event=self._handle)
-        created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **policy.proxy())
+        created = self.connection.call("Target.createBrowserContext", disposeOnDetach=True, **policy.proxy_settings())
         self._id = str(created["browserContextId"])
         self.connection.call(
             "Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True
@@ -205,16 +206,16 @@ class Context:
         except CommandRefused as error:
             raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
 
-    def open(self, hidden: bool = False) -> TabTarget:
+    def open_tab(self, hidden: bool = False) -> TabTarget:
         """Open and return an empty tab. Nothing is reported about a ``hidden`` tab."""
         created = self.connection.call("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
         attached = self.connection.call("Target.attachToTarget", targetId=created["targetId"], flatten=True)
         target = TabTarget(str(created["targetId"]), str(attached["sessionId"]), hidden)
         self._targets[target.session] = target
-        self.call_all(target, self._preparations())
+        self.call_all(target, self._setup_commands())
         return target
 
-    def drop(self, target: TabTarget) -> None:
+    def close_tab(self, target: TabTarget) -> None:
         """Close a tab, even if it crashed or no longer answers."""
         target.gone = True
         self._targets.pop(target.session, None)
@@ -231,7 +232,7 @@ class Context:
         Raises CommandRefused if the browser refuses a command, TabGone if the tab cannot answer, or EnvironmentBroken
         if the browser is gone.
         """
-        target.check()
+        target.ensure_usable()
         try:
             return self.connection.call_all(commands, session=target.session, seconds=self.patience)
         except CommandRefused as error:
@@ -243,10 +244,10 @@ class Context:
             target.gone = True
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
-    def catch_up(self, target: TabTarget) -> str:
+    def wait_for_popup(self, target: TabTarget) -> str:
         """Wait until a tab that a page opened has loaded, and return the tab's address.
 
-        The tab began to load before we connected to it, so we may have missed events and must ask for its state.
+        The tab began to load before we connected to it, so we may have missed events and have to ask for its state.
         """
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
@@ -271,7 +272,7 @@ class Context:
         if self.settle(target):
             return self._leave_error_page(target) if target.load_failure else ""
         if target.document != document or not target.navigating:
-            self.news.add(f"The page is still loading after {self.patience:g} seconds.")
+            self.events.add(f"The page is still loading after {self.patience:g} seconds.")
             return ""
         self.call(target, "Page.stopLoading")
         target.stop_waiting()
@@ -292,7 +293,7 @@ class Context:
         """Wait until a tab has settled. Return False if that takes longer than ``patience``."""
         start = time.monotonic()
         while (elapsed := time.monotonic() - start) < self.patience:
-            target.check()
+            target.ensure_usable()
             received = self.connection.listen(QUIET_SECONDS)
             if not received and not target.busy:
                 return True
@@ -301,9 +302,9 @@ class Context:
                 return True
         return False
 
-    def _preparations(self) -> list[Command]:
-        """Return the commands that set up a new tab. ``Fetch.enable`` pauses requests, for ``_on_paused``."""
-        private = [{"urlPattern": pattern} for pattern in self.policy.request_patterns()]
+    def _setup_commands(self) -> list[Command]:
+        """Return the commands that set up a new tab. ``Fetch.enable`` pauses requests, for ``_on_request_paused``."""
+        checked = [{"urlPattern": pattern} for pattern in self.policy.request_patterns()]
         documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [
             ("Page.enable", {}),
@@ -312,7 +313,7 @@ class Context:
             ("Emulation.setDeviceMetricsOverride", VIEW),
             ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
             ("Page.setInterceptFileChooserDialog", {"enabled": True, "cancel": True}),
-            ("Fetch.enable", {"patterns": [*private, *documents]}),
+            ("Fetch.enable", {"patterns": [*checked, *documents]}),
         ]
 
     def _handle(self, event: Event) -> None:
@@ -324,27 +325,27 @@ class Context:
             if handler := _TAB_HANDLERS.get(method):
                 handler(self, target, params)
 
-    def _on_created(self, params: Params) -> None:
+    def _on_target_created(self, params: Params) -> None:
         info = params["targetInfo"]
         if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
             open_tabs = sum(not target.hidden for target in self._targets.values())
             if open_tabs + self._pending_popups >= MAX_TABS:
                 self.connection.post("Target.closeTarget", targetId=info["targetId"])
-                self.news.add(f"A page wanted to open a tab, which was not opened, since {MAX_TABS} tabs are open.")
+                self.events.add(f"A page wanted to open a tab, which was not opened, since {MAX_TABS} tabs are open.")
             else:
                 self._pending_popups += 1
                 self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
 
-    def _on_attached(self, params: Params) -> None:
+    def _on_target_attached(self, params: Params) -> None:
         info = params["targetInfo"]
         if info.get("openerId") and info.get("browserContextId") == self._id:
             self._pending_popups -= 1
             popup = self._targets[params["sessionId"]] = TabTarget(info["targetId"], params["sessionId"])
-            for method, parameters in self._preparations():
+            for method, parameters in self._setup_commands():
                 self.connection.post(method, popup.session, **parameters)
             self.popups.append(popup)
 
-    def _on_destroyed(self, params: Params) -> None:
+    def _on_target_destroyed(self, params: Params) -> None:
         for target in list(self._targets.values()):
             if target.id == params["targetId"]:
                 target.gone = target.closed = True
@@ -352,7 +353,7 @@ class Context:
 
     def _on_download(self, params: Params) -> None:
         name = quote(str(params.get("suggestedFilename", "")), 80)
-        self.news.add(f"The page wanted to download the file {name}; nothing is downloaded here.")
+        self.events.add(f"The page wanted to download the file {name}; nothing is downloaded here.")
 
     def _on_dialog(self, target: TabTarget, params: Params) -> None:
         kind = str(params["type"])
@@ -361,13 +362,13 @@ class Context:
         if target.hidden:
             return
         report = f" said {quote(str(params['message']), 300)}" if params["message"] else " came up"
-        self.news.add(f"A dialog ({kind}){report}; {result}.")
+        self.events.add(f"A dialog ({kind}){report}; {result}.")
 
     def _on_file_chooser(self, target: TabTarget, _: Params) -> None:
         if not target.hidden:
-            self.news.add("The page asked for a file; there is none to give.")
+            self.events.add("The page asked for a file; there is none to give.")
 
-    def _on_paused(self, target: TabTarget, params: Params) -> None:
+    def _on_request_paused(self, target: TabTarget, params: Params) -> None:
         """Allow or refuse a paused request.
 
         A refused request for a document is answered with "204 No Content", so that the tab keeps its page.
@@ -378,20 +379,20 @@ class Context:
         elif params.get("resourceType") == "Document":
             self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
             if params["frameId"] == target.id and not target.hidden:
-                target.refused = True
-                self.news.refused.append(f"{quote(url)} was not opened: {self.policy.refusal(url)}")
+                target.has_refused_navigation = True
+                self.events.refused_navigations.append(f"{quote(url)} was not opened: {self.policy.refusal(url)}")
         else:
             self.connection.post("Fetch.failRequest", target.session, requestId=request, errorReason="BlockedByClient")
 
 
 _BROWSER_HANDLERS: Mapping[str, Any] = {
-    "Target.targetCreated": Context._on_created,
-    "Target.attachedToTarget": Context._on_attached,
-    "Target.targetDestroyed": Context._on_destroyed,
-    "Browser.downloadWillBegin": Context._on_download,
+    "Target.targetCreated": BrowserContext._on_target_created,
+    "Target.attachedToTarget": BrowserContext._on_target_attached,
+    "Target.targetDestroyed": BrowserContext._on_target_destroyed,
+    "Browser.downloadWillBegin": BrowserContext._on_download,
 }
 _TAB_HANDLERS: Mapping[str, Any] = {
-    "Page.javascriptDialogOpening": Context._on_dialog,
-    "Page.fileChooserOpened": Context._on_file_chooser,
-    "Fetch.requestPaused": Context._on_paused,
+    "Page.javascriptDialogOpening": BrowserContext._on_dialog,
+    "Page.fileChooserOpened": BrowserContext._on_file_chooser,
+    "Fetch.requestPaused": BrowserContext._on_request_paused,
 }

@@ -15,12 +15,12 @@ from planbook.envs.selection import chosen_split, filter_tasks
 from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import page, sites
 from planbook.envs.web.actions import WebActions
-from planbook.envs.web.context import Context
+from planbook.envs.web.context import BrowserContext
 from planbook.envs.web.judging import EpisodeEnd, judge, page_text
 from planbook.envs.web.sites import AddressPolicy, SiteNames, TracSite, host_of, is_private
 from planbook.envs.web.tabs import REFUSED, Browsing, WebTab
 from planbook.envs.web.tasks import (
-    SHIPPED,
+    SHIPPED_FILE,
     SPLITS,
     Address,
     SiteAddress,
@@ -53,7 +53,8 @@ class WebOptions(EnvironmentOptions):
         default="", description="Text about the sites, such as instructions, to add to the description for models."
     )
     start: Address | None = Field(
-        default=None, description="The address (http://...) where your own task begins. Rules out the option tasks."
+        default=None,
+        description="The address (http://...) where your own task begins. Cannot be combined with the option tasks.",
     )
     goal: str = Field(default="", description="The goal of your own task; by default, to look around at start.")
     allowed: tuple[str, ...] = Field(
@@ -77,7 +78,7 @@ class WebOptions(EnvironmentOptions):
     )
 
     @model_validator(mode="after")
-    def _consistent(self) -> "WebOptions":
+    def _check_consistency(self) -> "WebOptions":
         if self.goal and self.start is None:
             raise ValueError("a goal needs an address to start from: --option start=http://...")
         if self.start is not None and self.tasks is not None:
@@ -90,11 +91,11 @@ def all_tasks(options: BaseModel | None) -> list[WebTask]:
 
     Raises BadSelection if the task file cannot be read.
     """
-    chosen = WebOptions.read(options)
-    if chosen.start is not None:
-        goal = chosen.goal or f"look around at {chosen.start}"
-        return [WebTask(id=OWN_TASK, type=OWN_TASK, kind="look_up", goal=goal, start=chosen.start)]
-    return load_tasks(chosen.tasks, chosen.sites, chosen.logins)
+    web_options = WebOptions.read(options)
+    if web_options.start is not None:
+        goal = web_options.goal or f"look around at {web_options.start}"
+        return [WebTask(id=OWN_TASK, type=OWN_TASK, kind="look_up", goal=goal, start=web_options.start)]
+    return load_tasks(web_options.tasks, web_options.sites, web_options.logins)
 
 
 def address_policy(options: WebOptions, task: WebTask) -> AddressPolicy:
@@ -104,8 +105,8 @@ def address_policy(options: WebOptions, task: WebTask) -> AddressPolicy:
     """
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(filter(None, (host_of(url)[1] for url in [*starts, *options.sites.values()])))
-    public = not options.allowed and not any(is_private(host_of(url)[0]) for url in starts)
-    return AddressPolicy((*hosts, *options.allowed), public)
+    starts_private = any(is_private(host_of(url)[0]) for url in starts)
+    return AddressPolicy((*hosts, *options.allowed), allows_internet=not options.allowed and not starts_private)
 
 
 class Web(WebActions):
@@ -144,11 +145,9 @@ class Web(WebActions):
         super().__init__(options)
         self._site: TracSite | None = None
         self._web_task: WebTask | None = None
-        listed = "".join(f"\n- {name}: {address}" for name, address in self.options.sites.items())
-        texts = [self.about, listed and f"These sites can be visited:{listed}", self.options.introduction]
+        site_lines = "".join(f"\n- {name}: {address}" for name, address in self.options.sites.items())
+        texts = [self.about, site_lines and f"These sites can be visited:{site_lines}", self.options.introduction]
         self.about = "\n\n".join(filter(None, texts))
-
-    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
@@ -171,7 +170,7 @@ class Web(WebActions):
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return a dict from reason to the number of tasks that cannot be judged here for this reason."""
+        """Return the number of tasks that cannot be judged here, for each reason."""
         if selection.ids:
             return {}
         tasks = all_tasks(options)
@@ -184,12 +183,10 @@ class Web(WebActions):
         """Return the requirements: Chromium, its driver, and Trac, which the shipped tasks use."""
         return [*chromium.requirements(), *sites.requirements()]
 
-    # Episodes.
-
     def begin(self, task: Task) -> Observation:
         """Reset our own site if the task uses it, and open the start pages in new tabs."""
         web_tasks = judgeable(all_tasks(self.options), (task.id,))
-        web_task = next((known for known in web_tasks if known.id == task.id), None)
+        web_task = next((candidate for candidate in web_tasks if candidate.id == task.id), None)
         if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} with these options")
         if web_task.site:
@@ -203,14 +200,15 @@ class Web(WebActions):
     def _begin(self, task: WebTask, names: SiteNames) -> Observation:
         login = read_login(task.login) if task.login else None
         self._close_browsing()
-        context = self._context = Context(chromium.shared(), address_policy(self.options, task), self.options.patience)
+        policy = address_policy(self.options, task)
+        context = self._context = BrowserContext(chromium.shared_browser(), policy, self.options.patience)
         browsing = self._browsing = Browsing(context, names, self.options.characters)
         if login:
             log_in(context, login)
         for url in (task.start, *task.more_tabs):
             if browsing.page:
                 browsing.open_tab()
-            observation = browsing.do(partial(WebTab.load, url=url))
+            observation = browsing.do(partial(WebTab.navigate, url=url))
             if not observation.accepted:
                 self._close_browsing()
                 reason = observation.text.partition("\n")[0].removeprefix(REFUSED)
@@ -230,16 +228,14 @@ class Web(WebActions):
             self._site.close()
             self._site = None
 
-    # Observing and judging.
-
     def state(self) -> str:
         """Return the address of the current tab, and the agent's notes."""
         notes = "".join(f"\n- {note}" for note in self._notes)
         return f"You are at {self._address()}.{f' Noted down:{notes}' if notes else ''}"
 
     def scene(self) -> str:
-        """Return the last observation."""
-        return self._last.text
+        """Return the text of the last observation."""
+        return self._last_observation.text
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the address of the current tab."""
@@ -274,8 +270,9 @@ class Web(WebActions):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digests of the task file and, if a task uses our own site, of the site."""
-        chosen, ids = WebOptions.read(options), {task.id for task in tasks}
-        digests = {} if chosen.start is not None else {"list of tasks": file_digest(chosen.tasks or SHIPPED)}
+        web_options, ids = WebOptions.read(options), {task.id for task in tasks}
+        has_file = web_options.start is None
+        digests = {"list of tasks": file_digest(web_options.tasks or SHIPPED_FILE)} if has_file else {}
         used_sites = {task.site for task in judgeable(all_tasks(options)) if task.site and task.id in ids}
         return digests | {f"the site {name}": sites.checksum() for name in sorted(used_sites)}
 

@@ -22,7 +22,7 @@ from planbook.envs.web.tasks import WebTask
 
 @dataclass(frozen=True)
 class EpisodeEnd:
-    """The facts about the end of an episode that the checks need."""
+    """The state at the end of an episode, as the checks need it."""
 
     answer: str | None
     """The argument of the agent's action ``stop``, or None if the episode ended without it."""
@@ -34,42 +34,42 @@ class EpisodeEnd:
     """A function that returns the changes on our own site. None if the task does not use that site."""
 
 
-def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
+def judge(task: WebTask, end: EpisodeEnd) -> Verdict:
     """Return the verdict on an episode. A task without checks is never solved.
 
     ``tasks.with_site_addresses`` must have replaced the names of sites in the task's checks.
     """
-    if not task.checks or task.unjudgeable or _has_unwanted_changes(task, facts):
+    if not task.checks or task.unjudgeable or _has_unwanted_changes(task, end):
         return Verdict(solved=False, score=0.0)
-    scores = [_score(check, facts) for check in task.checks]
+    scores = [_score(check, end) for check in task.checks]
     return Verdict(solved=all(score == 1 for score in scores), score=sum(scores) / len(scores))
 
 
-def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
+def _has_unwanted_changes(task: WebTask, end: EpisodeEnd) -> bool:
     """Return whether our own site was changed although the task requires no change there."""
-    if facts.changes is None or any(isinstance(check, tasks.ServerCheck) for check in task.checks):
+    if end.changes is None or any(isinstance(check, tasks.ServerCheck) for check in task.checks):
         return False
-    return bool(facts.changes())
+    return bool(end.changes())
 
 
-def _score(check: tasks.Check, facts: EpisodeEnd) -> float:
+def _score(check: tasks.Check, end: EpisodeEnd) -> float:
     """Return the score of one check, from 0 to 1."""
     match check:
         case tasks.AnswerCheck():
-            return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
+            return float(end.answer is not None and ANSWER_COMPARISONS[check.how](end.answer, check.values))
         case tasks.UnachievableCheck():
-            return float(facts.answer is not None and says_impossible(facts.answer))
+            return float(end.answer is not None and says_impossible(end.answer))
         case tasks.UrlCheck():
-            return float(ADDRESS_COMPARISONS[check.how](facts.url, check.any_of))
+            return float(ADDRESS_COMPARISONS[check.how](end.url, check.any_of))
         case tasks.PageCheck():
-            return _score_page(check, facts)
+            return _score_page(check, end)
         case tasks.ServerCheck():
-            return _score_server(check, facts)
+            return _score_server(check, end)
 
 
-def _score_page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
-    address = facts.url if check.url == "last" else check.url
-    text = facts.page_text(address, check.script)
+def _score_page(check: tasks.PageCheck, end: EpisodeEnd) -> float:
+    address = end.url if check.url == "last" else check.url
+    text = end.page_text(address, check.script)
     return float(
         (not check.exact or exact(text, check.exact))
         and must_include(text, check.must_include)
@@ -78,11 +78,11 @@ def _score_page(check: tasks.PageCheck, facts: EpisodeEnd) -> float:
     )
 
 
-def _score_server(check: tasks.ServerCheck, facts: EpisodeEnd) -> float:
+def _score_server(check: tasks.ServerCheck, end: EpisodeEnd) -> float:
     """Return the number of correct changes, divided by the number of all expected or actual changes."""
-    if facts.changes is None:
+    if end.changes is None:
         return 0.0
-    actual = facts.changes()
+    actual = end.changes()
     correct = sum(key in actual and _matches(actual[key], expected) for key, expected in check.changes.items())
     return correct / len(actual.keys() | check.changes.keys())
 
@@ -97,7 +97,7 @@ QUOTES = "\"'`“”‘’„«»"
 
 
 _PARTS = re.compile(r"[\x00-\x7f]*[^\x00-\x7f]{0,1000}")
-"""Parts of a text that are normalized separately, since the time for a row of accents grows with its square."""
+"""Matches parts of a text to normalize separately, since normalizing a run of accents takes quadratic time."""
 
 
 def normalize_spaces(text: str) -> str:
@@ -165,14 +165,14 @@ def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
+ANSWER_COMPARISONS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
     compare.__name__: compare for compare in (exact, must_include, numbers, items)
 }
 """Maps each value of ``AnswerCheck.how`` to the function that compares an answer with the check's values."""
 
 
 class ComparableAddress(NamedTuple):
-    """An address in a form that is the same for all addresses of a page.
+    """A normalized address, which is the same for all addresses of a page.
 
     It has no scheme, fragment, final slash or default port, and its query is decoded and sorted.
     """
@@ -182,12 +182,12 @@ class ComparableAddress(NamedTuple):
     query: tuple[tuple[str, str], ...]
 
 
-def comparable(url: str) -> ComparableAddress:
-    """Return the address as a ComparableAddress. The scheme, http or https, makes no difference."""
+def comparable_address(url: str) -> ComparableAddress:
+    """Return the normalized form of an address."""
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:  # the address is malformed, so it is equal only to itself
+    except ValueError:  # a malformed address is equal only to itself
         return ComparableAddress("", url.strip(), ())
     if port is not None and port != sites.DEFAULT_PORTS.get(parts.scheme):
         host += f":{port}"
@@ -197,7 +197,7 @@ def comparable(url: str) -> ComparableAddress:
 
 def equal(url: str, any_of: Sequence[str]) -> bool:
     """Return True if the address and one of ``any_of`` are forms of the same address."""
-    return comparable(url) in set(map(comparable, any_of))
+    return comparable_address(url) in set(map(comparable_address, any_of))
 
 
 def including(url: str, any_of: Sequence[str]) -> bool:
@@ -205,7 +205,7 @@ def including(url: str, any_of: Sequence[str]) -> bool:
 
     That is, both have the same page, and the address has all query parameters of the other, with the same values.
     """
-    return any(_includes(comparable(url), expected) for expected in map(comparable, any_of))
+    return any(_includes(comparable_address(url), expected) for expected in map(comparable_address, any_of))
 
 
 def within(url: str, any_of: Sequence[str]) -> bool:
@@ -214,7 +214,7 @@ def within(url: str, any_of: Sequence[str]) -> bool:
     The host and path of one of ``any_of`` must occur in the address. For each parameter in the queries of ``any_of``,
     the address must have one of the values that the parameter has in these queries.
     """
-    reached, expected = comparable(url), list(map(comparable, any_of))
+    reached, expected = comparable_address(url), list(map(comparable_address, any_of))
     parameters = {pair for gold in expected for pair in gold.query}
     return any(gold.host + gold.path in reached.host + reached.path for gold in expected) and all(
         any(pair in reached.query for pair in parameters if pair[0] == name) for name, _ in parameters
@@ -240,7 +240,7 @@ WHOLE_PAGE = "document.body?.innerText"
 def page_text(browsing: Browsing, url: str, script: str) -> str:
     """Return text from a page in the agent's browser, without affecting the episode.
 
-    If ``script``, a JavaScript expression, is given, return its value with HTML entities such as ``&lt;`` replaced, as
+    If ``script``, a JavaScript expression, is given, return its value with HTML entities such as ``&lt;`` decoded, as
     in WebArena. Otherwise, return the text of the whole page. Return "" if the page cannot be loaded or the script
     fails, for example because an element is missing. A page other than the current one is loaded in a hidden tab.
 
@@ -249,13 +249,13 @@ def page_text(browsing: Browsing, url: str, script: str) -> str:
     expression = script or WHOLE_PAGE
     try:
         if url == browsing.url:
-            value = browsing.tab.value(expression)
+            value = browsing.tab.evaluate(expression)
         else:
-            tab = WebTab(browsing.context, browsing.context.open(hidden=True))
+            tab = WebTab(browsing.context, browsing.context.open_tab(hidden=True))
             try:
-                value = "" if tab.fetch(url) else tab.value(expression)
+                value = "" if tab.load(url) else tab.evaluate(expression)
             finally:
-                browsing.context.drop(tab.target)
+                browsing.context.close_tab(tab.target)
     except TabGone:
         return ""
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value)

@@ -10,21 +10,21 @@
       return {refused: "is disabled"};
     }
     if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
-    if (!this.placed()) return {refused: "is in a frame that is rotated or has another origin, which cannot be clicked"};
-    if (!this.points(node).length) this.show(element);
+    if (!this.canConvertPoints()) return {refused: "is in a frame that is rotated or has another origin, which cannot be clicked"};
+    if (!this.points(node).length) this.scrollIntoView(element);
     let points = this.points(node);
     if (!points.length) return {refused: "has no area on the page that can be clicked"};
     let cover = null;
     for (const point of points) {
-      cover = this.cover(node, point);
+      cover = this.coverAt(node, point);
       if (!cover) return this.toWindow(point);
     }
-    this.show(element);
-    for (const point of this.points(node)) if (!(cover = this.cover(node, point))) return this.toWindow(point);
-    return {refused: "is covered", cover: this.outline(cover)};
+    this.scrollIntoView(element);
+    for (const point of this.points(node)) if (!(cover = this.coverAt(node, point))) return this.toWindow(point);
+    return {refused: "is covered", cover: this.describeCover(cover)};
   },
   element(node) { return node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement ?? node.getRootNode().host; },
-  show(element) { element.scrollIntoView({block: "center", inline: "nearest", behavior: "instant"}); },
+  scrollIntoView(element) { element.scrollIntoView({block: "center", inline: "nearest", behavior: "instant"}); },
   rects(node) {
     if (node.nodeType === Node.ELEMENT_NODE) return [...node.getClientRects()];
     const range = document.createRange();
@@ -32,7 +32,7 @@
     return [...range.getClientRects()];
   },
   points(node) {
-    const inside = (x, y) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight && this.toWindow({x, y}).seen;
+    const inside = (x, y) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight && this.toWindow({x, y}).visible;
     const points = [];
     for (const box of this.rects(node)) {
       if (!box.width || !box.height) continue;
@@ -46,17 +46,17 @@
     }
     return points;
   },
-  // Return the point in coordinates of the tab's window, and whether all frames around the point show it (seen).
+  // Return the point in coordinates of the tab's window, and whether all frames around the point show it (visible).
   toWindow(point) {
-    let seen = true;
+    let visible = true;
     for (let view = window; view.frameElement; view = view.parent) {
-      point = this.around(view.frameElement, point);
-      seen &&= point.x >= 0 && point.y >= 0 && point.x < view.parent.innerWidth && point.y < view.parent.innerHeight;
+      point = this.toOuterPage(view.frameElement, point);
+      visible &&= point.x >= 0 && point.y >= 0 && point.x < view.parent.innerWidth && point.y < view.parent.innerHeight;
     }
-    return {...point, seen};
+    return {...point, visible};
   },
   // Convert a point inside a frame to coordinates of the page around the frame. The frame may be scaled.
-  around(frame, {x, y}) {
+  toOuterPage(frame, {x, y}) {
     const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
     return {
       x: box.left + (frame.clientLeft + parseFloat(style.paddingLeft) + x) * box.width / frame.offsetWidth,
@@ -64,7 +64,7 @@
     };
   },
   // Return true if points in this page can be converted: no frame around it has another origin or is rotated.
-  placed() {
+  canConvertPoints() {
     let view = window;
     for (; view.frameElement; view = view.parent) {
       for (let at = view.frameElement; at; at = at.parentElement ?? at.getRootNode().host) {
@@ -74,7 +74,8 @@
     }
     return view === view.parent;
   },
-  hit(root, {x, y}) {
+  // Return the topmost element at a point, even inside shadow trees.
+  topElementAt(root, {x, y}) {
     let top = root.elementFromPoint(x, y);
     while (top?.shadowRoot) {
       const inner = top.shadowRoot.elementFromPoint(x, y);
@@ -84,12 +85,12 @@
     return top;
   },
   // Return the element that covers the node at a point, or null if a click on the point reaches the node.
-  cover(node, point) {
-    const top = this.hit(node.getRootNode(), point);
+  coverAt(node, point) {
+    const top = this.topElementAt(node.getRootNode(), point);
     if (!top || !this.reaches(top, node)) return top ?? document.documentElement;
     for (let view = window; view.frameElement; view = view.parent) {
-      point = this.around(view.frameElement, point);
-      const over = this.hit(view.frameElement.getRootNode(), point);
+      point = this.toOuterPage(view.frameElement, point);
+      const over = this.topElementAt(view.frameElement.getRootNode(), point);
       if (over !== view.frameElement) return over;
     }
     return null;
@@ -97,21 +98,21 @@
   // Return true if a click on top, the topmost element at some point, reaches the node.
   reaches(top, node) {
     const element = this.element(node);
-    const up = (from, goal) => {
-      for (let at = from; at; at = at.assignedSlot ?? at.parentNode ?? at.host) if (at === goal) return true;
+    const isInside = (inner, outer) => {
+      for (let at = inner; at; at = at.assignedSlot ?? at.parentNode ?? at.host) if (at === outer) return true;
       return false;
     };
-    if (up(top, element)) return true;
+    if (isInside(top, element)) return true;
     for (const slot of element.querySelectorAll("slot")) {  // the slots of a closed shadow tree
-      if (slot.assignedElements({flatten: true}).some((child) => up(top, child))) return true;
+      if (slot.assignedElements({flatten: true}).some((child) => isInside(top, child))) return true;
     }
     if (top.closest("label")?.control === element) return true;
     // Also accept an image that replaces a checkbox, and a text whose parent handles the click.
     return element.matches("input[type=checkbox], input[type=radio]")
-      ? up(element, top) && top !== document.body && top !== document.documentElement
-      : getComputedStyle(element).pointerEvents === "none" && up(element, top);
+      ? isInside(element, top) && top !== document.body && top !== document.documentElement
+      : getComputedStyle(element).pointerEvents === "none" && isInside(element, top);
   },
-  outline(element) {
+  describeCover(element) {
     const text = (element.getAttribute("aria-label") || element.innerText || "").slice(0, 80);
     return {tag: element.localName, text};
   },
@@ -121,35 +122,36 @@
     return {tag: element.localName, type: element.type ?? "", editable: element.isContentEditable};
   },
   // Return the field whose label contains the node. If the node is a field or has no such label, return its element.
-  labelled(node) {
+  fieldOf(node) {
     const element = this.element(node);
     return element.matches("input, textarea, select") ? element : element.closest("label")?.control ?? element;
   },
-  // Return how text must be entered into a field: by setting its value ("set") or by pressing keys ("keys").
+  // Return how text must be entered into a field (entry): by setting its value ("set") or by pressing keys ("keys").
   field(node) {
     if (!node.isConnected || !this.element(node)) return {refused: "is no longer on the page"};
-    const element = this.labelled(node);
+    const element = this.fieldOf(node);
     const {tag, type, editable} = this.kind(element);
-    if (tag === "select") return {refused: "is a select box: use select(element, option)", selects: true};
-    const text = tag === "textarea" || (tag === "input" && !this.nonTextTypes.includes(type)) || editable;
-    if (!text) return {refused: type === "file" ? "takes a file, and there is none to give" : "is not a field"};
+    if (tag === "select") return {refused: "is a select box: use select(element, option)", isSelectBox: true};
+    const takesText = tag === "textarea" || (tag === "input" && !this.nonTextTypes.includes(type)) || editable;
+    if (!takesText) return {refused: type === "file" ? "takes a file, and there is none to give" : "is not a field"};
     if (element.matches(":disabled, [aria-disabled=true]")) return {refused: "is disabled"};
     if (element.readOnly) return {refused: "is read-only"};
     if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
-    return {way: this.setTypes.includes(type) ? "set" : "keys", lines: tag === "textarea" || editable, area: tag === "textarea"};
+    const entry = this.setTypes.includes(type) ? "set" : "keys";
+    return {entry, isMultiline: tag === "textarea" || editable, isTextarea: tag === "textarea"};
   },
   nonTextTypes: ["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"],
   setTypes: ["date", "time", "datetime-local", "month", "week", "color", "range"],
   // Focus the field and select its content.
   selectContent(node) {
-    const element = this.labelled(node), root = element.getRootNode();
+    const element = this.fieldOf(node), root = element.getRootNode();
     if (!element.contains(root.activeElement)) element.focus({preventScroll: false});
     if (element.select) element.select();
     else element.ownerDocument.getSelection().selectAllChildren(element);
-    return {full: !!(element.value ?? element.innerText)};
+    return {hasContent: !!(element.value ?? element.innerText)};
   },
   set(node, text) {
-    const element = this.labelled(node), before = element.value;
+    const element = this.fieldOf(node), before = element.value;
     element.focus();
     element.value = text;
     if (element.value.toLowerCase() !== text.toLowerCase() && Number(element.value) !== Number(text || NaN)) {
@@ -167,11 +169,11 @@
     if (!node.isConnected || !element) return {refused: "is not a select box"};
     if (element.disabled) return {refused: "is disabled"};
     if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
-    const plain = (text) => text.replace(/\s+/g, " ").trim();
+    const normalize = (text) => text.replace(/\s+/g, " ").trim();
     const options = [...element.options];
-    const name = (option) => plain(option.label || option.text);
-    const option = options.find((candidate) => name(candidate) === plain(wanted))
-      ?? options.find((candidate) => name(candidate).toLowerCase() === plain(wanted).toLowerCase());
+    const name = (option) => normalize(option.label || option.text);
+    const option = options.find((candidate) => name(candidate) === normalize(wanted))
+      ?? options.find((candidate) => name(candidate).toLowerCase() === normalize(wanted).toLowerCase());
     if (!option) return {refused: "has no such option", options: options.map(name)};
     if (option.disabled || option.parentElement.disabled) return {refused: "has that option, but it is disabled"};
     element.focus();
@@ -179,20 +181,21 @@
     this.notify(element);
     return {};
   },
-  // For pages that are too large to be read whole: return the nodes in view with their ancestors, parents first.
+  // Return the nodes in view and their ancestors, parents first, for pages that are too large to be read as a whole.
+  // The layout has an entry for each node: the index of its parent and the edges of its box.
   inView(maxNodes) {
-    const nodes = [], shape = [];
+    const nodes = [], layout = [];
     const isVisible = (box) => box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
     const collect = (node, parent) => {
       if (nodes.length >= maxNodes) return;
-      const element = node.nodeType === Node.ELEMENT_NODE;
-      const box = element ? node.getBoundingClientRect() : this.rects(node)[0];
+      const isElement = node.nodeType === Node.ELEMENT_NODE;
+      const box = isElement ? node.getBoundingClientRect() : this.rects(node)[0];
       if (!box) return;
       if (box.width && box.height && !isVisible(box)) return;
-      if (!element && !node.data.trim()) return;
+      if (!isElement && !node.data.trim()) return;
       const index = nodes.push(node) - 1;
-      shape.push([parent, box.left, box.top, box.right, box.bottom]);
-      if (!element) return;
+      layout.push([parent, box.left, box.top, box.right, box.bottom]);
+      if (!isElement) return;
       const style = getComputedStyle(node);
       if (style.display === "none") return;
       for (const child of (node.shadowRoot ?? node).childNodes) {
@@ -200,7 +203,7 @@
       }
     };
     collect(document.documentElement, -1);
-    return {nodes, shape: JSON.stringify(shape)};
+    return {nodes, layout: JSON.stringify(layout)};
   },
   // Scroll the nearest scrollable part around the node. If there is none, scroll the page or, if the page has no room
   // left, its largest part that can be scrolled.
@@ -209,22 +212,22 @@
       const room = sign > 0 ? part.scrollHeight - part.clientHeight - part.scrollTop : part.scrollTop;
       return room >= 1 && part.clientHeight > 0;
     };
-    const scrolls = (part) => ["auto", "scroll", "overlay"].includes(getComputedStyle(part).overflowY);
-    const whole = document.scrollingElement ?? document.documentElement;
+    const isScrollable = (part) => ["auto", "scroll", "overlay"].includes(getComputedStyle(part).overflowY);
+    const page = document.scrollingElement ?? document.documentElement;
     let part = null;
     if (node && node.nodeType) {
-      for (let at = this.element(node); at && at !== whole && at !== document.body; at = at.parentElement ?? at.getRootNode().host) {
-        if (scrolls(at) && hasRoom(at)) { part = at; break; }
+      for (let at = this.element(node); at && at !== page && at !== document.body; at = at.parentElement ?? at.getRootNode().host) {
+        if (isScrollable(at) && hasRoom(at)) { part = at; break; }
       }
     }
-    if (!part && hasRoom(whole)) part = whole;
+    if (!part && hasRoom(page)) part = page;
     if (!part && document.getElementsByTagName("*").length < 20000) {
       const size = (element) => element.clientWidth * element.clientHeight;
-      part = [...document.querySelectorAll("*")].filter((element) => hasRoom(element) && scrolls(element))
-        .sort((one, other) => size(other) - size(one))[0];
+      part = [...document.querySelectorAll("*")].filter((element) => hasRoom(element) && isScrollable(element))
+        .sort((first, second) => size(second) - size(first))[0];
     }
     if (!part) return {refused: `cannot be scrolled any further ${sign > 0 ? "down" : "up"}`};
-    const height = part === whole ? innerHeight : part.clientHeight;
+    const height = part === page ? innerHeight : part.clientHeight;
     part.scrollBy({top: sign * Math.max(40, Math.round(height * 0.85)), behavior: "instant"});
     return {};
   },

@@ -14,11 +14,11 @@ from pydantic import JsonValue
 from planbook.envs.devtools import Answer, CommandRefused
 from planbook.envs.web import accessibility
 from planbook.envs.web.accessibility import AccessibilityNode, Rect, quote
-from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
+from planbook.envs.web.context import VIEW, BrowserContext, TabGone, TabTarget
 from planbook.envs.web.sites import BLANK
 
 WINDOW = Rect(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
-PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
+SCRIPT = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
 """A JavaScript expression for the object with the functions of ``page.js``."""
 MAX_READS = 4
 """Maximum number of attempts to read a page that keeps changing while it is read."""
@@ -39,8 +39,9 @@ class TabHistory:
     def from_devtools(cls, answer: Answer) -> "TabHistory":
         """Return the history that the browser reports, without the empty page with which every tab begins."""
         urls, index = [entry["url"] for entry in answer["entries"]], answer["currentIndex"]
-        starts_blank = len(urls) > 1 and urls[0] == BLANK
-        return cls(urls[starts_blank:], max(0, index - starts_blank))
+        if len(urls) > 1 and urls[0] == BLANK:
+            urls, index = urls[1:], max(0, index - 1)
+        return cls(urls, index)
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Page:
     url: str
     title: str
     document: str
-    """The id of the document: a new one each time that a page is loaded."""
+    """The id of the document. Each time that a page is loaded, its document gets a new id."""
     browser_history: TabHistory
     """The tab's history in the browser."""
     root: AccessibilityNode
@@ -62,12 +63,12 @@ class Page:
     """True if the page is large and only its visible part was read."""
 
     @cached_property
-    def by_backend(self) -> Mapping[int, AccessibilityNode]:
+    def nodes_by_backend_id(self) -> Mapping[int, AccessibilityNode]:
         """Maps the backend id of a DOM node (the browser's number for it) to our node."""
-        return {node.backend: node for node in self.root.walk()}
+        return {node.backend_id: node for node in self.root.walk()}
 
 
-def read_page(context: Context, target: TabTarget) -> Page:
+def read_page(context: BrowserContext, target: TabTarget) -> Page:
     """Return the tab's current page.
 
     Reading takes several commands. If the tab begins to navigate between two of them, the address and the elements
@@ -90,7 +91,7 @@ def read_page(context: Context, target: TabTarget) -> Page:
     return page
 
 
-def _read(context: Context, target: TabTarget) -> Page:
+def _read(context: BrowserContext, target: TabTarget) -> Page:
     navigation, metrics, size = context.call_all(
         target,
         [
@@ -100,17 +101,17 @@ def _read(context: Context, target: TabTarget) -> Page:
         ],
     )
     entry, history = navigation["entries"][navigation["currentIndex"]], TabHistory.from_devtools(navigation)
-    large = (size["result"].get("value") or 0) > LARGE_PAGE
-    root = _read_visible_part(context, target) if large else _read_everything(context, target)
+    is_large = (size["result"].get("value") or 0) > LARGE_PAGE
+    root = _read_visible_part(context, target) if is_large else _read_everything(context, target)
     view, content = metrics["cssVisualViewport"], metrics["cssContentSize"]
     above = round(view["pageY"])
     below = max(0, round(content["height"] - view["pageY"] - view["clientHeight"]))
     mark_visible(root)
     number_duplicates(root)
-    return Page(entry["url"], entry["title"], target.document, history, root, above, below, large)
+    return Page(entry["url"], entry["title"], target.document, history, root, above, below, is_large)
 
 
-def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
+def _read_everything(context: BrowserContext, target: TabTarget) -> AccessibilityNode:
     snapshot = context.call(target, "DOMSnapshot.captureSnapshot", computedStyles=list(accessibility.STYLE_PROPERTIES))
     layout = accessibility.PageLayout(snapshot)
     commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
@@ -119,36 +120,36 @@ def _read_everything(context: Context, target: TabTarget) -> AccessibilityNode:
     return accessibility.AccessibilityTree(frames, layout.owners, layout.boxes).root(target.id)
 
 
-def isolated_world(context: Context, target: TabTarget, frame: str) -> int:
+def isolated_world(context: BrowserContext, target: TabTarget, frame: str) -> int:
     """Return the id of a JavaScript context in which the page's own scripts cannot see or change ours."""
     world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")
     return int(world["executionContextId"])
 
 
-def _read_visible_part(context: Context, target: TabTarget) -> AccessibilityNode:
+def _read_visible_part(context: BrowserContext, target: TabTarget) -> AccessibilityNode:
     """Return the visible part of a large page. A script lists the nodes in view, and only these are read."""
     frame = target.id
     world = isolated_world(context, target, frame)
-    view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MAX_NODES})", contextId=world)
+    view = context.call(target, "Runtime.evaluate", expression=f"{SCRIPT}.inView({MAX_NODES})", contextId=world)
     view_id = view["result"]["objectId"]
     properties = context.call(target, "Runtime.getProperties", objectId=view_id, ownProperties=True)["result"]
     parts = {part["name"]: part["value"] for part in properties if "value" in part}
     ids = context.call(target, "Runtime.getProperties", objectId=parts["nodes"]["objectId"], ownProperties=True)
-    shape = json.loads(parts["shape"]["value"])
+    layout = json.loads(parts["layout"]["value"])
     commands = [
         ("Accessibility.getPartialAXTree", {"objectId": entry["value"]["objectId"], "fetchRelatives": False})
         for entry in ids["result"]
         if entry["name"].isdecimal()
     ]
     answers = context.call_all(target, commands)
-    raw = [dict(answer["nodes"][0]) for answer in answers]
+    ax_nodes = [dict(answer["nodes"][0]) for answer in answers]
     boxes = {}
-    for number, (node, (parent, *edges)) in enumerate(zip(raw, shape, strict=True)):
+    for number, (node, (parent, *edges)) in enumerate(zip(ax_nodes, layout, strict=True)):
         node.update(nodeId=str(number), childIds=[])
         boxes[node.get("backendDOMNodeId", 0)] = Rect(*edges)
         if parent >= 0:
-            raw[parent]["childIds"].append(str(number))
-    return accessibility.AccessibilityTree({frame: raw}, {}, boxes).root(frame)
+            ax_nodes[parent]["childIds"].append(str(number))
+    return accessibility.AccessibilityTree({frame: ax_nodes}, {}, boxes).root(frame)
 
 
 def mark_visible(root: AccessibilityNode) -> None:
@@ -161,7 +162,7 @@ def mark_visible(root: AccessibilityNode) -> None:
     for node in reversed(nodes):
         child_has_box = any(has_box[id(child)] for child in node.children)
         has_box[id(node)] = child_has_box or node.box is not None
-        inside = node.box is not None and not node.box.intersection(WINDOW).empty
+        inside = node.box is not None and not node.box.intersection(WINDOW).is_empty
         node.visible = (inside and not child_has_box) or any(child.visible for child in node.children)
     for node in nodes:
         if node.visible and not any(child.visible for child in node.children):
@@ -186,18 +187,18 @@ class ElementRef(NamedTuple):
 
     document: str
     frame: str
-    backend: int
+    backend_id: int
 
 
 def call_script(
-    context: Context, target: TabTarget, ref: ElementRef | None, function: str, *arguments: JsonValue
+    context: BrowserContext, target: TabTarget, ref: ElementRef | None, function: str, *arguments: JsonValue
 ) -> dict[str, Any]:
     """Call a function of ``page.js`` on an element, or on null if ``ref`` is None, and return the function's answer."""
     try:
         world = isolated_world(context, target, ref.frame if ref else target.id)
         receiver: dict[str, JsonValue] = {"executionContextId": world}
         if ref:
-            node = context.call(target, "DOM.resolveNode", backendNodeId=ref.backend, executionContextId=world)
+            node = context.call(target, "DOM.resolveNode", backendNodeId=ref.backend_id, executionContextId=world)
             receiver = {"objectId": node["object"]["objectId"]}
     except CommandRefused:
         return {"refused": "is no longer on the page"}
@@ -205,7 +206,7 @@ def call_script(
     answer = context.call(
         target,
         "Runtime.callFunctionOn",
-        functionDeclaration=f"function (...args) {{ return {PAGE}.{function}({element}, ...args); }}",
+        functionDeclaration=f"function (...args) {{ return {SCRIPT}.{function}({element}, ...args); }}",
         arguments=[{"value": argument} for argument in arguments],
         returnByValue=True,
         **receiver,
@@ -232,7 +233,7 @@ class ElementNumbers:
 
     def number(self, page: Page, node: AccessibilityNode, is_open_elsewhere: Callable[[str], bool]) -> int:
         """Return the node's number. ``is_open_elsewhere`` returns True if another tab shows a document with this id."""
-        key = (page.document, node.backend)
+        key = (page.document, node.backend_id)
         if key in self._numbers:
             return self._numbers[key]
         signature = (page.url.partition("#")[0], node.role, node.name, node.ordinal)
@@ -241,13 +242,13 @@ class ElementNumbers:
             number = next(self._next)
         self._by_signature[signature] = number
         self._numbers[key] = number
-        self.refs[number] = ElementRef(page.document, node.frame, node.backend)
+        self.refs[number] = ElementRef(page.document, node.frame, node.backend_id)
         return number
 
     def _in_use(self, number: int, page: Page, is_open_elsewhere: Callable[[str], bool]) -> bool:
         ref = self.refs[number]
         if ref.document == page.document:
-            return ref.backend in page.by_backend
+            return ref.backend_id in page.nodes_by_backend_id
         return is_open_elsewhere(ref.document)
 
 
@@ -283,14 +284,14 @@ def _page_lines(page: Page, number: Numbering, limit: int) -> list[str]:
     extent = f"{above} px above, {below} px below" if above or below else "all of it"
     if page.is_partial:
         extent += "; the page is so large that find sees only what is in view"
-    lines, room, left_out = [f"{IN_VIEW}{extent}):"], limit, 0
-    for line in _lines(page.root, number):
-        if len(line) >= room:
+    lines, remaining, left_out = [f"{IN_VIEW}{extent}):"], limit, 0
+    for line in _node_lines(page.root, number):
+        if len(line) >= remaining:
             left_out += 1
-            room = 0
+            remaining = 0  # also leave out all later lines
         else:
             lines.append(line)
-            room -= len(line) + 1
+            remaining -= len(line) + 1
     if left_out:
         lines.append(f"({left_out} more lines in view are left out: the limit is {limit} characters)")
     if len(lines) == 1:
@@ -298,7 +299,7 @@ def _page_lines(page: Page, number: Numbering, limit: int) -> list[str]:
     return lines
 
 
-def _lines(root: AccessibilityNode, number: Numbering) -> Iterator[str]:
+def _node_lines(root: AccessibilityNode, number: Numbering) -> Iterator[str]:
     pending = [(node, 0) for node in reversed(root.children) if node.visible]
     while pending:
         node, depth = pending.pop()
@@ -335,10 +336,10 @@ def describe_change(before: str, after: str) -> str:
     """Return a short description of how the observation ``after`` differs from the observation ``before``."""
     (old_head, old), (head, new) = _split_head(before), _split_head(after)
     if _after_prefix(head, ADDRESS) != _after_prefix(old_head, ADDRESS):
-        return "; ".join([*_news(head), f"now at {_after_prefix(head, ADDRESS)}, {_after_prefix(head, TITLE)}"])
+        return "; ".join([*_event_lines(head), f"now at {_after_prefix(head, ADDRESS)}, {_after_prefix(head, TITLE)}"])
     appeared, gone = Counter(new) - Counter(old), Counter(old) - Counter(new)
     lines = [_summary("new: ", new, appeared), _summary("gone: ", old, gone)]
-    return "; ".join([*_news(head), *filter(None, lines)]) or "nothing changed in view"
+    return "; ".join([*_event_lines(head), *filter(None, lines)]) or "nothing changed in view"
 
 
 def _split_head(text: str) -> tuple[list[str], list[str]]:
@@ -352,7 +353,7 @@ def _after_prefix(head: Sequence[str], prefix: str) -> str:
     return next((line.removeprefix(prefix) for line in head if line.startswith(prefix)), "")
 
 
-def _news(head: Sequence[str]) -> list[str]:
+def _event_lines(head: Sequence[str]) -> list[str]:
     """Return the lines of an observation's head that report events."""
     return [line.rstrip(".") for line in head if not line.startswith((ADDRESS, TITLE, TABS))]
 

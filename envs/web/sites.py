@@ -25,7 +25,7 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import JsonValue
 
 from planbook.envs.errors import EnvironmentBroken
-from planbook.envs.requirements import PackageData, file_digest, folder_digest, texts_digest
+from planbook.envs.requirements import RequiredPackage, file_digest, folder_digest, texts_digest
 from planbook.envs.types import Requirement
 
 SCHEMES = ("http", "https")
@@ -70,11 +70,11 @@ class AddressPolicy:
     """The policy that says which addresses may be opened.
 
     Hosts that match one of ``patterns`` are allowed. A pattern with a port (``127.0.0.1:8000``) allows only that port.
-    If ``public`` is true, every host on the internet is allowed, too.
+    If ``allows_internet`` is true, every host on the internet is allowed, too.
     """
 
     patterns: Sequence[str]
-    public: bool = False
+    allows_internet: bool = False
 
     def refusal(self, url: str) -> str:
         """Return the reason why the address may not be opened, or "" if it may be opened."""
@@ -88,7 +88,7 @@ class AddressPolicy:
         host, host_and_port = host_of(url)
         if not host:
             return "the address is not well-formed"
-        if self._matches(host, host_and_port) or (self.public and not is_private(host)):
+        if self._matches(host, host_and_port) or (self.allows_internet and not is_private(host)):
             return ""
         return f"{host_and_port[:100]} may not be visited here; allowed: {self}"
 
@@ -97,20 +97,22 @@ class AddressPolicy:
         return url.partition(":")[0] in LOCAL_SCHEMES or not self.refusal(url)
 
     def request_patterns(self) -> Sequence[str]:
-        """Return URL patterns of requests to check, besides those for documents, which are always checked."""
-        return PRIVATE_PATTERNS if self.public else ()
+        """Return URL patterns of requests to check. Requests for documents are always checked."""
+        return PRIVATE_PATTERNS if self.allows_internet else ()
 
-    def proxy(self) -> Mapping[str, JsonValue]:
-        """Return proxy settings that block all forbidden hosts, or {} if the policy is ``public``."""
-        direct = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
-        return {} if self.public else {"proxyServer": DEAD_PROXY, "proxyBypassList": direct}
+    def proxy_settings(self) -> Mapping[str, JsonValue]:
+        """Return proxy settings that block all forbidden hosts, or {} if the whole internet is allowed."""
+        bypass_list = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
+        return {} if self.allows_internet else {"proxyServer": DEAD_PROXY, "proxyBypassList": bypass_list}
 
     def _matches(self, host: str, host_and_port: str) -> bool:
         return any(fnmatchcase(host_and_port if ":" in pattern else host, pattern.lower()) for pattern in self.patterns)
 
     def __str__(self) -> str:
         hosts = ", ".join(self.patterns)
-        return (f"the internet and {hosts}" if hosts else "the internet") if self.public else hosts or "nothing"
+        return (
+            (f"the internet and {hosts}" if hosts else "the internet") if self.allows_internet else hosts or "nothing"
+        )
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,8 @@ class SiteNames:
 
     def shorten(self, text: str) -> str:
         """Return the text with the host and port of each site replaced by the site's short name."""
-        for name, base in self.sites.items():
-            text = text.replace(base.removeprefix("http://"), name)
+        for name, address in self.sites.items():
+            text = text.replace(address.removeprefix("http://"), name)
         return text
 
     def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -173,7 +175,7 @@ STATE_QUERIES = (
 )  # fmt: skip
 """SQL queries, without the word SELECT, for pairs of a key, such as ``ticket/12/status``, and a value.
 
-Of ``session_attribute``, where Trac also stores users' last searches, they read only users' own preferences.
+From ``session_attribute``, they read only users' preferences, since Trac also stores users' last searches there.
 """
 
 
@@ -195,15 +197,15 @@ def _to_text(value: str | int) -> str:
     return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if isinstance(value, int) else value
 
 
-CONTENT, SETTINGS, PROGRAM = (
+CONTENT_FILE, SETTINGS_FILE, PROGRAM_FILE = (
     Path(__file__).with_name(name) for name in ("trac_project.sql", "trac_project.ini", "trac_process.py")
 )
 DATABASE, SEEDED_DATABASE = Path("site", "db", "trac.db"), Path("seeded.db")
-"""The database that a server serves and the one with its original content, in the server's folder."""
+"""Paths in a server's folder: the database that it serves, and a copy with the original content."""
 TIMEOUT = 180
 """Seconds to wait for a server's answer. A server usually answers within seconds, but the machine may be busy."""
 
-PACKAGE = PackageData("trac", "browser", prefixes=("setuptools", "trac"))
+PACKAGE = RequiredPackage("trac", "browser", prefixes=("setuptools", "trac"))
 
 
 def requirements() -> Sequence[Requirement]:
@@ -213,7 +215,7 @@ def requirements() -> Sequence[Requirement]:
 
 def checksum() -> str:
     """Return the digest of the project and of Trac itself. Raises MissingRequirement if Trac is not installed."""
-    return texts_digest([file_digest(CONTENT), file_digest(SETTINGS), folder_digest(PACKAGE.folder())])
+    return texts_digest([file_digest(CONTENT_FILE), file_digest(SETTINGS_FILE), folder_digest(PACKAGE.folder())])
 
 
 class TracSite:
@@ -231,7 +233,7 @@ class TracSite:
         self.folder = Path(tempfile.mkdtemp(prefix="planbook-trac-"))
         with (self.folder / "server.log").open("w", encoding="utf-8") as log:
             self.server = subprocess.Popen(
-                [sys.executable, "-P", "-s", str(PROGRAM), str(self.folder)],  # it cannot import from our folders
+                [sys.executable, "-P", "-s", str(PROGRAM_FILE), str(self.folder)],  # -P -s: no imports from our folders
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -248,7 +250,7 @@ class TracSite:
             self.close()
             self._start()
         assert self.server.stdin is not None
-        with suppress(BrokenPipeError):  # it has just died, and will not answer
+        with suppress(BrokenPipeError):  # the server has just died, which _read_answer reports
             self.server.stdin.write("reset\n")
             self.server.stdin.flush()
         self._read_answer()

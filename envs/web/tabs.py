@@ -15,11 +15,11 @@ from planbook.envs.devtools import Answer, Command
 from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quote
-from planbook.envs.web.context import MAX_TABS, Context, News, TabGone, TabTarget
+from planbook.envs.web.context import MAX_TABS, BrowserContext, PendingEvents, TabGone, TabTarget
 from planbook.envs.web.page import ElementNumbers, ElementRef, Page, TabHistory, call_script, read_page, render_page
 from planbook.envs.web.sites import BLANK, SiteNames
 
-MAX_TYPED = 100
+MAX_TYPED_LENGTH = 100
 """Maximum length of text that is typed key by key. Longer text is inserted with a single command."""
 
 
@@ -27,46 +27,44 @@ MAX_TYPED = 100
 class WebTab:
     """A tab of the environment.
 
-    If a tab is restored, the browser opens a new one with an empty history. The rest of the old history is kept here.
+    To restore a tab, the browser opens a new one with an empty history. The rest of the old history is kept here.
     """
 
-    context: Context
+    context: BrowserContext
     target: TabTarget
     earlier_urls: list[str] = field(default_factory=list)
     """The addresses before those in the browser's history."""
     later_urls: list[str] = field(default_factory=list)
     """The addresses after those in the browser's history."""
 
-    # Navigating.
-
-    def load(self, url: str) -> str:
+    def navigate(self, url: str) -> str:
         """Start navigating to an address, and return "". If the address may not be opened, return the reason."""
         if reason := self.context.policy.refusal(url):
             return reason
         self.context.start_navigation(self.target, "Page.navigate", url=url)
         return ""
 
-    def fetch(self, url: str) -> str:
+    def load(self, url: str) -> str:
         """Navigate to an address, wait for its page, and return "". If the page did not load, return the reason."""
         document = self.target.document
-        return self.load(url) or self.context.finish_loading(self.target, document)
+        return self.navigate(url) or self.context.finish_loading(self.target, document)
 
-    def history(self, known: TabHistory | None = None) -> TabHistory:
-        """Return the tab's complete history. ``known`` is the browser's part of it, or None to ask the browser."""
-        part = known or TabHistory.from_devtools(self._ask_history())
-        later = self.later_urls if len(part.urls) == 1 else []  # a new navigation removes the forward history
-        return TabHistory([*self.earlier_urls, *part.urls, *later], len(self.earlier_urls) + part.index)
+    def history(self, browser_history: TabHistory | None = None) -> TabHistory:
+        """Return the tab's complete history. If ``browser_history`` is None, ask the browser for its part."""
+        current = browser_history or TabHistory.from_devtools(self._navigation_history())
+        later = self.later_urls if len(current.urls) == 1 else []  # a new navigation removes the forward history
+        return TabHistory([*self.earlier_urls, *current.urls, *later], len(self.earlier_urls) + current.index)
 
     def step(self, delta: int) -> bool:
         """Go one page back (-1) or forward (1) in the browser's history. Return False if there is no such page."""
-        answer = self._ask_history()
+        answer = self._navigation_history()
         browser_history, index = TabHistory.from_devtools(answer), answer["currentIndex"] + delta
         if exists := 0 <= browser_history.index + delta < len(browser_history.urls):
             entry = answer["entries"][index]
             self.context.start_navigation(self.target, "Page.navigateToHistoryEntry", entryId=entry["id"])
         return exists
 
-    def _ask_history(self) -> Answer:
+    def _navigation_history(self) -> Answer:
         return self.context.call(self.target, "Page.getNavigationHistory")
 
     def scroll_position(self) -> tuple[float, float]:
@@ -76,55 +74,53 @@ class WebTab:
 
     def scroll_to(self, x: float, y: float) -> None:
         """Scroll the page to a position, or as close to it as the page allows."""
-        self.value(f"scrollTo({{left: {x}, top: {y}, behavior: 'instant'}})")
+        self.evaluate(f"scrollTo({{left: {x}, top: {y}, behavior: 'instant'}})")
         self.context.settle(self.target)
-
-    # Mouse and keyboard.
 
     def click(self, ref: ElementRef) -> dict[str, Any]:
         """Click on the visible part of an element.
 
-        If nothing could be done, the returned dict has the key ``refused``. Its value is the reason, a sentence without
-        its subject ("is hidden"). The same holds for ``type``, ``scroll`` and ``ask``.
+        If the click is refused, the returned dict has the key ``refused``. Its value is the reason, a sentence without
+        its subject ("is hidden"). The same holds for ``type``, ``scroll`` and ``call_script``.
         """
-        point = self.ask(ref, "aim")
+        point = self.call_script(ref, "aim")
         if "refused" not in point:
             self.context.call_all(self.target, devtools.click_commands(point["x"], point["y"]))
         return point
 
     def type(self, ref: ElementRef, text: str, enter: bool) -> dict[str, Any]:
         """Replace the content of a field with ``text``. If ``enter`` is True, press Enter, except in ``<textarea>``."""
-        form_field = self.ask(ref, "field")
+        form_field = self.call_script(ref, "field")
         if "refused" in form_field:
             return form_field
-        if "\n" in text and not form_field["lines"]:
+        if "\n" in text and not form_field["isMultiline"]:
             return {"refused": "takes only one line, but the text has several"}
-        if form_field["way"] == "set":
-            answer = self.ask(ref, "set", text)
+        if form_field["entry"] == "set":
+            answer = self.call_script(ref, "set", text)
             if "refused" in answer:
                 return answer
         else:
             point = self.click(ref)
-            content = point if "refused" in point else self.ask(ref, "selectContent")
+            content = point if "refused" in point else self.call_script(ref, "selectContent")
             if "refused" in content:
                 return content
-            delete = devtools.KEYS["delete"] if content["full"] else []
+            delete = devtools.KEYS["delete"] if content["hasContent"] else []
             insert: Command = ("Input.insertText", {"text": text})
-            typed = list(devtools.typing_commands(text)) if len(text) <= MAX_TYPED else [insert]
+            typed = list(devtools.typing_commands(text)) if len(text) <= MAX_TYPED_LENGTH else [insert]
             self.context.call_all(self.target, [*delete, *typed])
-        if enter and not form_field["area"]:
+        if enter and not form_field["isTextarea"]:
             self.context.call_all(self.target, devtools.KEYS["enter"])
         return {}
 
     def scroll(self, sign: int, ref: ElementRef | None) -> dict[str, Any]:
         """Scroll the part of the page around the element, or the page if ``ref`` is None, down (1) or up (-1)."""
-        return self.ask(ref, "scroll", sign)
+        return self.call_script(ref, "scroll", sign)
 
-    def ask(self, ref: ElementRef | None, function: str, *arguments: JsonValue) -> dict[str, Any]:
+    def call_script(self, ref: ElementRef | None, function: str, *arguments: JsonValue) -> dict[str, Any]:
         """Call a function of ``page.js`` on an element, or on null if ``ref`` is None, and return its answer."""
         return call_script(self.context, self.target, ref, function, *arguments)
 
-    def value(self, expression: str) -> Any:
+    def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the page, or None if it raises an error.
 
         Raises EnvironmentBroken if the expression, or a CSS selector in it, has a syntax error.
@@ -150,15 +146,15 @@ TabAction = Callable[[WebTab], str]
 class Browsing:
     """The tabs of an episode, which share one browser context, and the page that the agent observed last."""
 
-    def __init__(self, context: Context, names: SiteNames, characters: int) -> None:
-        """Open one empty tab. ``characters`` is the maximum number of page characters in an observation."""
-        self.context, self.names, self._characters = context, names, characters
-        self.tabs = [WebTab(context, context.open())]
+    def __init__(self, context: BrowserContext, names: SiteNames, max_characters: int) -> None:
+        """Open one empty tab. ``max_characters`` is the maximum number of page characters in an observation."""
+        self.context, self.names, self._max_characters = context, names, max_characters
+        self.tabs = [WebTab(context, context.open_tab())]
         self.current = 0
         """The index of the current tab."""
         self.page: Page | None = None
         """The page that was observed last."""
-        self.base = ""
+        self.base_url = ""
         """The last observed address other than ``about:blank``. ``goto('/wiki')`` opens a page on its site."""
         self._numbers = ElementNumbers()
 
@@ -181,7 +177,7 @@ class Browsing:
         """Open an empty tab after the others, and make it the current tab. Return "", or the reason if this fails."""
         if len(self.tabs) >= MAX_TABS:
             return f"no more than {MAX_TABS} tabs can be open"
-        self.tabs.append(WebTab(self.context, self.context.open()))
+        self.tabs.append(WebTab(self.context, self.context.open_tab()))
         self.current = len(self.tabs) - 1
         return ""
 
@@ -193,11 +189,9 @@ class Browsing:
 
     def close_tab(self) -> None:
         """Close the current tab. The tab before it, or else the first, becomes the current tab."""
-        self.context.drop(self.tab.target)
+        self.context.close_tab(self.tab.target)
         del self.tabs[self.current]
         self.switch(max(0, self.current - 1))
-
-    # Restoring.
 
     def save(self) -> SavedTabs:
         """Return what ``restore`` needs to open the same tabs again."""
@@ -217,10 +211,10 @@ class Browsing:
         """
         positions, current = saved
         for tab in self.tabs[len(positions) :]:
-            self.context.drop(tab.target)
+            self.context.close_tab(tab.target)
         del self.tabs[len(positions) :]
         while len(self.tabs) < len(positions):
-            self.tabs.append(WebTab(self.context, self.context.open()))
+            self.tabs.append(WebTab(self.context, self.context.open_tab()))
         for tab, (history, scroll) in zip(self.tabs, positions, strict=True):
             self._reopen(tab, history, scroll)
         self.switch(current)
@@ -228,71 +222,72 @@ class Browsing:
 
     def _reopen(self, tab: WebTab, history: TabHistory, scroll: tuple[float, float] = (0, 0)) -> None:
         """Replace the browser's tab with a new one, and load the current page of ``history`` there."""
-        old, tab.target = tab.target, self.context.open()
+        old, tab.target = tab.target, self.context.open_tab()
         later = [url for url in history.urls[history.index + 1 :] if url != BLANK]
         tab.earlier_urls, tab.later_urls = history.urls[: history.index], later
-        self.context.drop(old)
+        self.context.close_tab(old)
         try:
-            reason = tab.fetch(history.urls[history.index])
+            reason = tab.load(history.urls[history.index])
             if not reason and scroll != (0, 0):
                 tab.scroll_to(*scroll)
         except TabGone as gone:
             reason = str(gone)
-            self.context.drop(tab.target)
-            tab.target = self.context.open()
+            self.context.close_tab(tab.target)
+            tab.target = self.context.open_tab()
         if reason:
-            self.context.news.add(f"{quote(history.urls[history.index])} could not be loaded again: {reason}.")
+            self.context.events.add(f"{quote(history.urls[history.index])} could not be loaded again: {reason}.")
 
-    def replace_lost(self, tab: WebTab, reason: str) -> None:
-        """Replace a tab that can no longer be used with an empty one whose history leads back to the old tab's pages.
+    def replace_lost_tab(self, tab: WebTab, reason: str) -> None:
+        """Replace an unusable tab with an empty one whose history leads back to the old tab's pages.
 
         If the old tab was closed and other tabs are open, do nothing.
         """
-        old, last = tab.target, self.page
+        old, last_page = tab.target, self.page
         if old.closed and len(self.tabs) > 1:
             return
-        shows_last_page = last is None or old.document == last.document
-        history = tab.history(last.browser_history) if last else TabHistory([], 0)
-        tab.earlier_urls, tab.later_urls = history.urls[: history.index + (not shows_last_page)], []
-        tab.target = self.context.open()
+        shows_last_page = last_page is None or old.document == last_page.document
+        history = tab.history(last_page.browser_history) if last_page else TabHistory([], 0)
+        end = history.index if shows_last_page else history.index + 1
+        tab.earlier_urls, tab.later_urls = history.urls[:end], []
+        tab.target = self.context.open_tab()
         if not old.closed:
-            self.context.drop(old)
-        self.context.news.add(f"The tab was lost and replaced by an empty one: {reason}.")
+            self.context.close_tab(old)
+        self.context.events.add(f"The tab was lost and replaced by an empty one: {reason}.")
 
-    def take_popups(self) -> None:
+    def add_popups(self) -> None:
         """Add the tabs that pages opened, if their addresses are allowed. The last of them becomes the current tab."""
         while self.context.popups:
             target = self.context.popups.pop(0)
             try:
-                url = self.context.catch_up(target)
+                url = self.context.wait_for_popup(target)
                 reason = self.context.policy.refusal(url) if url else ""
             except TabGone as gone:
                 url, reason = "", str(gone)
-            if target.refused and url in ("", BLANK):
-                self.context.drop(target)
+            if target.has_refused_navigation and url in ("", BLANK):
+                self.context.close_tab(target)
             elif reason:
-                self.context.drop(target)
-                self.context.news.add(f"The page opened a tab, which was closed again: {reason}.")
+                self.context.close_tab(target)
+                self.context.events.add(f"The page opened a tab, which was closed again: {reason}.")
             else:
                 self.tabs.append(WebTab(self.context, target))
                 self.switch(len(self.tabs) - 1)
-                self.context.news.add("The page opened a new tab, which is the current one now.")
+                self.context.events.add("The page opened a new tab, which is the current one now.")
 
-    def remove_closed(self) -> None:
+    def remove_closed_tabs(self) -> None:
         """Remove the tabs that their own pages or the browser closed."""
         current = self.tab
         open_tabs = [tab for tab in self.tabs if not tab.target.closed]
         if open_tabs and len(open_tabs) < len(self.tabs):
-            self.context.news.add("A tab was closed by its page.")
+            self.context.events.add("A tab was closed by its page.")
             self.tabs = open_tabs
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
-    def pop_lasting(self) -> bool:
-        """Return True if requests may have changed data on servers since the last call."""
-        lasting = any(tab.target.lasting for tab in self.tabs)
+    def clear_change_flags(self) -> bool:
+        """Clear the tabs' ``may_have_changed_data``. Return True if it was set for any tab."""
+        is_set = any(tab.target.may_have_changed_data for tab in self.tabs)
         for tab in self.tabs:
-            tab.target.lasting = False
-        return lasting
+            tab.target.may_have_changed_data = False
+        return is_set
 
     @property
     def url(self) -> str:
@@ -307,13 +302,11 @@ class Browsing:
             refusal = tab_action(tab) or self.context.finish_loading(tab.target, document)
         except TabGone as gone:
             refusal = ""
-            self.replace_lost(tab, str(gone))
-        self.take_popups()
-        self.remove_closed()
+            self.replace_lost_tab(tab, str(gone))
+        self.add_popups()
+        self.remove_closed_tabs()
         same_document = tab is self.tab and tab.target.document == document
         return self._observe(refusal, same_document)
-
-    # Elements and observations.
 
     def number(self, node: AccessibilityNode) -> int:
         """Return the number of a node of the current page."""
@@ -330,9 +323,9 @@ class Browsing:
         location = "in another tab" if self._is_open_elsewhere(ref.document) else "on a page that was left"
         return f"the element [{number}] is {location}"
 
-    def name(self, number: int, ref: ElementRef) -> str:
+    def describe_element(self, number: int, ref: ElementRef) -> str:
         """Return the last known number, role and name of an element, such as ``[3] button 'Ok'``."""
-        node = self.page.by_backend.get(ref.backend) if self.page else None
+        node = self.page.nodes_by_backend_id.get(ref.backend_id) if self.page else None
         return f"[{number}] {node.role} {quote(node.text(), 80)}" if node else f"[{number}]"
 
     def find(self, role: str, name: str) -> list[JsonValue]:
@@ -361,18 +354,19 @@ class Browsing:
         try:
             page = read_page(self.context, self.tab.target)
         except TabGone as gone:
-            self.replace_lost(self.tab, str(gone))
-            self.remove_closed()
+            self.replace_lost_tab(self.tab, str(gone))
+            self.remove_closed_tabs()
             page = read_page(self.context, self.tab.target)
         self.page = page
-        self.base = page.url if page.url != BLANK else self.base
-        news, self.context.news = self.context.news, News()
-        if news.refused and same_document and not refusal:
-            refusal = news.refused.pop(0)
+        self.base_url = page.url if page.url != BLANK else self.base_url
+        events, self.context.events = self.context.events, PendingEvents()
+        if events.refused_navigations and same_document and not refusal:
+            refusal = events.refused_navigations.pop(0)
         lines = [f"{REFUSED}{refusal}."] if refusal else []
-        text = "\n".join([*lines, *(f"{reason}." for reason in news.refused), *news.lines(), self._page_text(page)])
-        return Observation(self.names.shorten(text), accepted=not refusal, lasting=self.pop_lasting())
+        lines += [*(f"{reason}." for reason in events.refused_navigations), *events.lines(), self._page_text(page)]
+        text = "\n".join(lines)
+        return Observation(self.names.shorten(text), accepted=not refusal, lasting=self.clear_change_flags())
 
     def _page_text(self, page: Page) -> str:
         tabs = [f"{n} (current)" if tab is self.tab else str(n) for n, tab in enumerate(self.tabs, 1)]
-        return render_page(page, tabs, self.number, self._characters)
+        return render_page(page, tabs, self.number, self._max_characters)

@@ -2,11 +2,12 @@
 
 A task file is a JSON list of tasks. Each task has the form of ``WebTask`` or the form of the WebArena benchmark (see
 ``planbook.envs.web.webarena``). An address may contain the name of a site in braces, as in ``{trac}/wiki``.
-``with_site_addresses`` replaces such names with the addresses of the sites.
+``with_site_addresses`` replaces these names with the addresses of the sites.
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -66,7 +67,7 @@ class AnswerCheck(_FrozenModel):
     values: tuple[str, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _numbers_are_numbers(self) -> "AnswerCheck":
+    def _check_numbers(self) -> "AnswerCheck":
         if self.how == "numbers" and not all(NUMBER.fullmatch(value) for value in self.values):
             raise ValueError(f"values must be numbers, not {', '.join(self.values)}")
         return self
@@ -91,7 +92,7 @@ class UrlCheck(_FrozenModel):
     any_of: tuple[str, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _has_addresses(self) -> "UrlCheck":
+    def _check_addresses(self) -> "UrlCheck":
         if self.how != "within":
             tuple(map(_expected_address, self.any_of))
         return self
@@ -103,8 +104,8 @@ class PageCheck(_FrozenModel):
     If ``url`` is "last", the page is the one in the current tab at the end of the episode. A ``url`` that begins with /
     is on the site where the task starts.
 
-    ``script`` (a JavaScript expression, as in WebArena's files) selects the text to compare; by default, it is the text
-    of the whole page. If ``exact`` is given, the text must be equal to one of its values. A value may consist of
+    ``script`` (a JavaScript expression, as in WebArena's files) selects the text to compare. By default, this is the
+    text of the whole page. If ``exact`` is given, the text must be equal to one of its values. A value may consist of
     alternatives, ``a |OR| b``.
     """
 
@@ -116,7 +117,7 @@ class PageCheck(_FrozenModel):
     must_exclude: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _has_texts(self) -> "PageCheck":
+    def _check_texts(self) -> "PageCheck":
         if not (self.exact or self.must_include or self.must_exclude):
             raise ValueError("a page check needs exact, must_include or must_exclude")
         if self.url != "last":
@@ -136,7 +137,7 @@ class ServerCheck(_FrozenModel):
 
 
 class UnachievableCheck(_FrozenModel):
-    """Checks that the answer says that the task is impossible. Such an answer begins with ``N/A``."""
+    """Checks that the answer begins with ``N/A``, which says that the task is impossible."""
 
     kind: Literal["unachievable"] = "unachievable"
 
@@ -144,7 +145,7 @@ class UnachievableCheck(_FrozenModel):
 Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 
 
-SHIPPED = Path(__file__).with_name("trac.json")
+SHIPPED_FILE = Path(__file__).with_name("trac.json")
 """The task file that ships with planbook."""
 Kind = Literal["look_up", "navigate", "edit", "backtrack", "loop", "unachievable"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -170,7 +171,7 @@ class WebTask(BaseModel):
     site: Literal["", "trac"] = ""
     """The name of our own site if the task uses it, or "". The site is reset before the task begins."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
-    """The parts of the goal as data, for plans. They reveal nothing that the agent is to find out."""
+    """The parts of the goal as data, for plans. They reveal nothing that the agent has to find out."""
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudgeable: str = ""
     """The reason why the task cannot be judged here, or "". A task that cannot be judged is left out."""
@@ -178,7 +179,7 @@ class WebTask(BaseModel):
     """A file with the login that the browser needs, if any (see ``planbook.envs.web.webarena``)."""
 
     @model_validator(mode="after")
-    def _server_checks_have_a_site(self) -> "WebTask":
+    def _check_site(self) -> "WebTask":
         if not self.site and any(isinstance(check, ServerCheck) for check in self.checks):
             raise ValueError('a server check needs our own site: add "site": "trac"')
         return self
@@ -207,14 +208,14 @@ def load_tasks(
         raise BadSelection(f"the task file {path} must contain a list of at least one task, each of them an object")
     convert = partial(webarena.convert_task, sites=sites or {}, logins=logins)
     tasks = [_task(entry, f"{path}, task {number}", convert) for number, entry in enumerate(entries)]
-    if repeated := sorted({task.id for task in tasks if sum(task.id == other.id for other in tasks) > 1}):
+    if repeated := sorted(task_id for task_id, count in Counter(task.id for task in tasks).items() if count > 1):
         raise BadSelection(f"the task file {path} contains the ids {', '.join(repeated)} more than once")
     return tasks
 
 
 @cache
 def _shipped() -> tuple[WebTask, ...]:
-    return tuple(load_tasks(SHIPPED))
+    return tuple(load_tasks(SHIPPED_FILE))
 
 
 def types_of(tasks: Sequence[WebTask]) -> tuple[str, ...]:
@@ -254,7 +255,7 @@ def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
     """
 
     def fill_in(text: str) -> str:
-        return re.sub(r"\{(\w+)\}", lambda match: _address(match[1], task.id, sites), text)
+        return re.sub(r"\{(\w+)\}", lambda match: _site_url(match[1], task.id, sites), text)
 
     start = fill_in(task.start)
 
@@ -265,8 +266,8 @@ def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
     checks: list[Check] = []
     for check in task.checks:
         if isinstance(check, UrlCheck):
-            complete = fill_in if check.how == "within" else resolve
-            check = check.model_copy(update={"any_of": tuple(map(complete, check.any_of))})
+            replace = fill_in if check.how == "within" else resolve
+            check = check.model_copy(update={"any_of": tuple(map(replace, check.any_of))})
         elif isinstance(check, PageCheck):
             check = check.model_copy(update={"url": resolve(check.url)})
         checks.append(check)
@@ -274,7 +275,7 @@ def with_site_addresses(task: WebTask, sites: Mapping[str, str]) -> WebTask:
     return task.model_copy(update={"start": start, "more_tabs": tabs, "checks": tuple(checks)})
 
 
-def _address(name: str, task_id: str, sites: Mapping[str, str]) -> str:
+def _site_url(name: str, task_id: str, sites: Mapping[str, str]) -> str:
     if name not in sites:
         known = ", ".join(sorted(sites)) or "none"
         raise BadSelection(

@@ -27,7 +27,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-# Trac fails if it can import these
+# Trac fails if it can import these modules.
 for _hidden_module in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):
     sys.modules[_hidden_module] = None  # type: ignore[assignment]
 USER = "robin"
@@ -48,17 +48,17 @@ from trac.env import Environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
-CONTENT, SETTINGS = (Path(__file__).with_name(f"trac_project.{ending}") for ending in ("sql", "ini"))
+CONTENT_FILE, SETTINGS_FILE = (Path(__file__).with_name(f"trac_project.{ending}") for ending in ("sql", "ini"))
 
 
 def create(folder: Path) -> None:
     """Create the Trac environment in a folder that does not exist yet."""
     settings = ConfigParser(delimiters="=", interpolation=None)
-    settings.read_string(SETTINGS.read_text(encoding="utf-8"))
+    settings.read_string(SETTINGS_FILE.read_text(encoding="utf-8"))
     options = [(section, *option) for section in settings.sections() for option in settings.items(section)]
     Environment(str(folder), create=True, options=options).shutdown()
     with sqlite3.connect(folder / "db" / "trac.db") as database:
-        database.executescript(CONTENT.read_text(encoding="utf-8"))
+        database.executescript(CONTENT_FILE.read_text(encoding="utf-8"))
     database.execute("VACUUM")
     database.close()
 
@@ -87,12 +87,12 @@ def serve(folder: Path) -> None:
     database = site / "db" / "trac.db"
     shutil.copy(database, seeded)
 
-    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         return dispatch_request(environ | {"REMOTE_USER": USER, "trac.env_path": str(site)}, start_response)
 
-    server = TracHTTPServer(("127.0.0.1", 0), answer, None, None, use_http_11=True)
+    server = TracHTTPServer(("127.0.0.1", 0), application, None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with suppress(BrokenPipeError):  # the process that started the server may have ended during this
+    with suppress(BrokenPipeError):  # the process that started the server may have ended
         print(server.server_port, flush=True)
         for _ in sys.stdin:
             reset(seeded, database)

@@ -29,7 +29,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from planbook.envs.errors import BadSelection, EnvironmentBroken, validation_faults
-from planbook.envs.web.context import Context
+from planbook.envs.web.context import BrowserContext
 from planbook.envs.web.tabs import WebTab
 
 SITES = {
@@ -97,7 +97,7 @@ def convert_task(entry: Entry, location: str, sites: Mapping[str, str], logins: 
         checks.extend(check for kind in task.eval.eval_types for check in _checks(kind, task.eval))
     except UnsupportedCheck as reason:
         unjudgeable = str(reason)
-    start, *more = task.start_url.split(" |AND| ")
+    start, *more_tabs = task.start_url.split(" |AND| ")
     kind = _kind(task.eval)
     return {
         "id": f"webarena/{task.task_id}",
@@ -105,7 +105,7 @@ def convert_task(entry: Entry, location: str, sites: Mapping[str, str], logins: 
         "kind": kind,
         "goal": task.intent,
         "start": start,
-        "more_tabs": list(more),
+        "more_tabs": list(more_tabs),
         "checks": [] if unjudgeable else checks,
         "unjudgeable": unjudgeable,
         "login": str(login) if login else None,
@@ -133,9 +133,10 @@ def _kind(evaluation: _Eval) -> str:
 
 
 def _checks(eval_type: str, evaluation: _Eval) -> list[JsonValue]:
-    if eval_type not in _READERS:
-        raise UnsupportedCheck(f"its eval type {eval_type!r} is unknown; the known types are {', '.join(_READERS)}")
-    checks = _READERS[eval_type](evaluation)
+    if eval_type not in _CHECK_READERS:
+        known = ", ".join(_CHECK_READERS)
+        raise UnsupportedCheck(f"its eval type {eval_type!r} is unknown; the known types are {known}")
+    checks = _CHECK_READERS[eval_type](evaluation)
     if not checks:
         raise UnsupportedCheck(f"its eval type {eval_type!r} has nothing to check")
     return checks
@@ -160,22 +161,23 @@ _ANSWER_COMPARISONS = {"exact_match": "exact", "must_include": "must_include"}
 
 
 def _url_checks(evaluation: _Eval) -> list[JsonValue]:
-    rules = {"GOLD in PRED": "within", "EXACT": "equal"}
-    if evaluation.url_note not in rules:
+    comparisons = {"GOLD in PRED": "within", "EXACT": "equal"}
+    if evaluation.url_note not in comparisons:
         raise UnsupportedCheck(f"its address is compared by {evaluation.url_note!r}, which is unknown")
     if not evaluation.reference_url:
         return []
-    return [{"kind": "url", "how": rules[evaluation.url_note], "any_of": [*evaluation.reference_url.split(" |OR| ")]}]
+    addresses: list[JsonValue] = [*evaluation.reference_url.split(" |OR| ")]
+    return [{"kind": "url", "how": comparisons[evaluation.url_note], "any_of": addresses}]
 
 
 def _page_check(target: _PageTarget) -> JsonValue:
-    required = {"exact_match": "exact", "must_include": "must_include", "must_exclude": "must_exclude"}
+    comparisons = {"exact_match": "exact", "must_include": "must_include", "must_exclude": "must_exclude"}
     for text in (target.url, target.locator):
         if text.startswith("func:"):
             raise UnsupportedCheck(f"it calls a Python function of the original: {text}")
-    if unknown := sorted(target.required_contents.keys() - required.keys()):
+    if unknown := sorted(target.required_contents.keys() - comparisons.keys()):
         raise UnsupportedCheck(f"a page's content is compared by {', '.join(unknown)}, which is unknown")
-    contents: Entry = {required[how]: _as_list(value) for how, value in target.required_contents.items()}
+    contents: Entry = {comparisons[how]: _as_list(value) for how, value in target.required_contents.items()}
     return {"kind": "page", "url": target.url, "script": _script(target)} | contents
 
 
@@ -195,7 +197,7 @@ def _as_list(value: str | Sequence[str]) -> list[JsonValue]:
     return [value] if isinstance(value, str) else list(value)
 
 
-_READERS: Mapping[str, Callable[[_Eval], list[JsonValue]]] = {
+_CHECK_READERS: Mapping[str, Callable[[_Eval], list[JsonValue]]] = {
     "string_match": _answer_checks,
     "url_match": _url_checks,
     "program_html": lambda evaluation: list(map(_page_check, evaluation.program_html or ())),
@@ -258,13 +260,13 @@ def read_login(path: Path) -> Login:
         raise BadSelection(f"{path} is not a login ({fault}); it must be a Playwright storage state") from error
 
 
-def log_in(context: Context, login: Login) -> None:
+def log_in(context: BrowserContext, login: Login) -> None:
     """Set the login's cookies and local storage. Raises EnvironmentBroken if a site does not open."""
     context.set_cookies([_to_devtools(cookie) for cookie in login.cookies])
     for origin in login.origins:
-        tab = WebTab(context, context.open(hidden=True))
-        if reason := tab.fetch(origin.origin):
+        tab = WebTab(context, context.open_tab(hidden=True))
+        if reason := tab.load(origin.origin):
             raise EnvironmentBroken(f"the login is for {origin.origin}, which cannot be opened: {reason}")
         for item in origin.items:
-            tab.value(f"localStorage.setItem({json.dumps(item.name)}, {json.dumps(item.value)})")
-        context.drop(tab.target)
+            tab.evaluate(f"localStorage.setItem({json.dumps(item.name)}, {json.dumps(item.value)})")
+        context.close_tab(tab.target)

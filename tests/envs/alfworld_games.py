@@ -97,7 +97,7 @@ class _Solution:
 
     def _reach(self, receptacle: str, *, open_up: bool = False) -> None:
         scene, state = self._engine.scene, self._engine.state
-        if state.at != scene.places[receptacle]:
+        if state.at != scene.locations[receptacle]:
             self._send(f"go to {scene.names[receptacle]}")
         if open_up and receptacle in scene.entities_with("openable") - state.opened:
             self._send(f"open {scene.names[receptacle]}")
@@ -124,14 +124,14 @@ def game(task_type: str, seed: int, **options: object) -> Alfworld:
 def loaded(task_type: str, seed: int) -> DirectEngine:
     """Return the direct engine at the start of a generated game."""
     engine = DirectEngine()
-    engine.load(generated.make(task_type, seed))
+    engine.load(generated.make_game(task_type, seed))
     engine.reset()
     return engine
 
 
 def winning_commands(task_type: str, seed: int) -> list[str]:
     """Return the commands that win a generated game."""
-    plan = find_plan(loaded(task_type, seed), search_goal(task_type, generated.make(task_type, seed).goal))
+    plan = find_plan(loaded(task_type, seed), search_goal(task_type, generated.make_game(task_type, seed).goal))
     assert plan
     return list(plan)
 

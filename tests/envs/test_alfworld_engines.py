@@ -76,7 +76,7 @@ QUICK_TYPES = ("look_at_obj",)
     "task_type", [pytest.param(name, marks=[] if name in QUICK_TYPES else [pytest.mark.deep]) for name in TYPES]
 )
 def test_both_engines_play_generated_games_alike(task_type: str) -> None:
-    game = generated.make(task_type, 3)
+    game = generated.make_game(task_type, 3)
     played = in_old_dialect(game) if task_type in ("look_at_obj", "pick_two_obj") else game
     EnginePair(played, task_type, game.goal).compare(Random(task_type), steps=8)
 
@@ -92,7 +92,7 @@ def test_both_engines_agree_on_real_games(task_type: str, number: int, steps: in
     game = tasks.read_game(game_id)
     is_old = number == 6 or (number == 5 and task_type == "pick_heat_then_place")
     played = in_old_dialect(game) if is_old else game
-    EnginePair(played, task_type, tasks.peek(game_id)[0]).compare(Random(f"{task_type} {number}"), steps)
+    EnginePair(played, task_type, tasks.scan_game(game_id)[0]).compare(Random(f"{task_type} {number}"), steps)
 
 
 def test_commands_of_the_other_dialect_are_refused() -> None:
@@ -115,7 +115,7 @@ def test_a_restored_state_is_the_saved_one() -> None:
 
 
 def test_a_game_that_textworld_cannot_load_breaks_the_environment() -> None:
-    engine, game = ReferenceEngine(), generated.make("look_at_obj", 0)
+    engine, game = ReferenceEngine(), generated.make_game("look_at_obj", 0)
     for damage in ({"pddl_problem": "(define (problem p) (:domain alfred) (:init"}, {"grammar": "grammar ::"}):
         with pytest.raises(EnvironmentBroken, match="textworld cannot load damaged"):
             engine.load(AlfworldGame("damaged", {**game.data, **damage}))
@@ -125,7 +125,7 @@ def test_a_game_that_textworld_cannot_load_breaks_the_environment() -> None:
 
 
 def test_the_direct_engine_refuses_unknown_rules() -> None:
-    game = generated.make("look_at_obj", 0)
+    game = generated.make_game("look_at_obj", 0)
     for key, part in (("pddl_domain", "(not (holdsAny ?a))"), ("grammar", "You open the")):
         assert part in str(game.data[key])
         altered = AlfworldGame("altered", {**game.data, key: str(game.data[key]).replace(part, "(isHot ?o)")})

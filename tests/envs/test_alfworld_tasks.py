@@ -20,7 +20,7 @@ def write_game(root: Path, game_id: str, *, solvable: bool = True) -> None:
     """Write a generated game where alfworld would keep the game with this id."""
     folder = root / tasks.DATA_FOLDER / game_id
     folder.mkdir(parents=True)
-    data = {**generated.make(tasks.type_of(game_id), 1).data, "solvable": solvable, "walkthrough": []}
+    data = {**generated.make_game(tasks.type_of(game_id), 1).data, "solvable": solvable, "walkthrough": []}
     (folder / tasks.GAME_FILE).write_text(json.dumps(data))
 
 
@@ -242,13 +242,13 @@ def test_a_search_with_full_knowledge_wins_every_game_with_its_last_command(task
         engine, plan = loaded(task_type, seed), winning_commands(task_type, seed)
         won = [engine.step(command).won for command in plan]
         assert won == [False] * (len(plan) - 1) + [True]
-        goals.add(generated.make(task_type, seed).goal)
+        goals.add(generated.make_game(task_type, seed).goal)
     assert len(goals) > 12
 
 
 def test_the_search_finds_no_plan_for_a_goal_that_cannot_be_reached() -> None:
     engine = loaded("pick_heat_then_place", 2)
-    wanted = search_goal("pick_heat_then_place", generated.make("pick_heat_then_place", 2).goal)
+    wanted = search_goal("pick_heat_then_place", generated.make_game("pick_heat_then_place", 2).goal)
     assert find_plan(engine, SearchGoal(wanted.object, wanted.target, treatment="clean")) is None
     assert find_plan(engine, SearchGoal("elephant", wanted.target)) is None
     assert find_plan(engine, wanted)
@@ -258,5 +258,5 @@ def test_thirty_games_are_made_within_three_seconds() -> None:
     start = time.process_time()
     for seed in range(1000, 1005):
         for task_type in TYPES:
-            generated.make(task_type, seed)
+            generated.make_game(task_type, seed)
     assert time.process_time() - start < 3.0

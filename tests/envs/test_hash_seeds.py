@@ -11,7 +11,7 @@ PROGRAMS = {
     "alfworld": """
 from planbook.envs.alfworld import generated
 from planbook.envs.alfworld.generated import TYPES
-print([dict(generated.make(kind, seed).data) for kind in TYPES for seed in (0, 7)])
+print([dict(generated.make_game(kind, seed).data) for kind in TYPES for seed in (0, 7)])
 """,
     "crafter": """
 from itertools import islice

@@ -94,8 +94,8 @@ def test_the_horizon_does_not_depend_on_luck() -> None:
     ],
 )
 def test_with_chances_the_expected_ticks_include_the_failures(goal: Action, failures: float) -> None:
-    assert start_task(chances=True).goals.expected(goal, 50) == pytest.approx(50 + failures)
-    assert start_task().goals.expected(goal, 50) == 50
+    assert start_task(chances=True).goals.expected_steps(goal, 50) == pytest.approx(50 + failures)
+    assert start_task().goals.expected_steps(goal, 50) == 50
 
 
 def test_routes_are_the_other_sources_of_an_item() -> None:

@@ -24,7 +24,7 @@ from planbook.envs import chromium
 from planbook.envs.miniwob import Miniwob
 environment = Miniwob()
 environment.reset(Miniwob.tasks(Selection(ids=("click-test/1",)))[0])
-print(chromium.shared().profile, flush=True)
+print(chromium.shared_browser().profile, flush=True)
 sys.stdin.read()
 """
 
@@ -58,14 +58,14 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced() -> None:
     need_browser()
     environment = Miniwob()
     start(environment, "click-test/1")
-    first = chromium.shared()
+    first = chromium.shared_browser()
     kill_browser()
     for _ in range(2):
         with pytest.raises(EnvironmentBroken, match=r"disconnected|is gone"):
             act(environment, "click_xpath", "//button")
     start(environment, "click-test/1")
     assert act(environment, "click_xpath", "//button").terminated
-    assert chromium.shared() is not first
+    assert chromium.shared_browser() is not first
     wait_until_gone(first.profile)
     environment.close()
 
@@ -76,7 +76,7 @@ def test_a_crashed_tab_breaks_only_its_own_episode() -> None:
     crashing, other = Miniwob(), Miniwob()
     start(crashing, "click-test/1")
     start(other, "click-test/2")
-    browser = chromium.shared()
+    browser = chromium.shared_browser()
     crash(crashing)
     with pytest.raises(EnvironmentBroken):
         act(crashing, "click_xpath", "//button")
@@ -86,7 +86,7 @@ def test_a_crashed_tab_breaks_only_its_own_episode() -> None:
     crash(crashing)
     start(crashing, "click-test/1")  # a crash between two episodes breaks neither
     assert act(crashing, "click_xpath", "//button").terminated
-    assert chromium.shared() is browser
+    assert chromium.shared_browser() is browser
     assert {"chromium", "selenium", "miniwob"} <= set(other.versions())
     crashing.close()
     other.close()

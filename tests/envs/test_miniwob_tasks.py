@@ -9,7 +9,7 @@ import pytest
 from planbook.envs import Selection, chromium, devtools
 from planbook.envs.errors import BadSelection, MissingRequirement
 from planbook.envs.miniwob import Miniwob
-from planbook.envs.miniwob.environment import FEEDBACK, NO_FEEDBACK, PACKAGE, MiniwobOptions, read_params
+from planbook.envs.miniwob.environment import FEEDBACK_TYPES, NO_FEEDBACK_TYPES, PACKAGE, MiniwobOptions, read_params
 from planbook.envs.toy import Toy
 from tests.browser import need_browser
 
@@ -19,9 +19,9 @@ def ids(selection: Selection) -> list[str]:
 
 
 def test_every_type_is_in_one_split_and_has_a_page() -> None:
-    assert (len(FEEDBACK), len(NO_FEEDBACK)) == (9, 44)
+    assert (len(FEEDBACK_TYPES), len(NO_FEEDBACK_TYPES)) == (9, 44)
     assert Miniwob.splits == ("all", "feedback", "no-feedback")
-    assert sorted(Miniwob.types) == sorted(FEEDBACK + NO_FEEDBACK)
+    assert sorted(Miniwob.types) == sorted(FEEDBACK_TYPES + NO_FEEDBACK_TYPES)
     pages = {PACKAGE.folder() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types}
     assert len(pages) == 53
     assert all(page.is_file() for page in pages)
@@ -99,12 +99,12 @@ def test_a_missing_browser_is_reported_with_the_remedy(monkeypatch: pytest.Monke
     assert {name for name, where in found.items() if where is None} == {"chromium", "chromedriver"}
     assert {"miniwob", "selenium", "websocket-client"} < found.keys()
     with pytest.raises(MissingRequirement, match=r"PLANBOOK_CHROMIUM names .*/nothing, which cannot be executed"):
-        chromium.require()
+        chromium.program_paths()
     for variable in chromium.PATH_VARIABLES.values():
         monkeypatch.delenv(variable)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingRequirement, match=r"missing: chromium and chromedriver: install .* chromium-driver"):
-        chromium.require()
+        chromium.program_paths()
 
 
 @pytest.mark.parametrize(("ci", "outcome"), [("1", pytest.fail), ("", pytest.skip)])
@@ -125,7 +125,7 @@ def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_pat
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert chromium.require() == (str(tmp_path / "chromium"), str(tmp_path / "chromedriver"))
+    assert chromium.program_paths() == (str(tmp_path / "chromium"), str(tmp_path / "chromedriver"))
 
 
 def test_prompts_show_the_params_except_of_goals_in_free_wording() -> None:

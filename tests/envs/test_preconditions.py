@@ -26,14 +26,14 @@ Actions = Callable[[Task], tuple[Call, Sequence[str]]]
 
 
 def _take(thing: str) -> Contract:
-    return Contract([Need.equal(HOLDING, "nothing", "{now} is held")], [Change(HOLDING, thing)], sure=True)
+    return Contract([Need.equal(HOLDING, "nothing", "{now} is held")], [Change(HOLDING, thing)], needs_suffice=True)
 
 
 def test_an_action_that_may_have_been_refused_leaves_both_values_possible() -> None:
     possible, refusal = Beliefs({}, {}).after(_take("pen"))
     assert (refusal, possible.values(HOLDING)) == ("", None)
     unsure = Beliefs.at_start(Preconditions({}, start={HOLDING: "nothing"}))
-    contract = Contract([Need.equal(OPENED, True, "closed")], [Change(HOLDING, "pen")], sure=True)
+    contract = Contract([Need.equal(OPENED, True, "closed")], [Change(HOLDING, "pen")], needs_suffice=True)
     after, _ = unsure.after(contract)
     assert after.values(HOLDING) == frozenset({"pen", "nothing"})
 
@@ -46,7 +46,7 @@ def test_a_violation_has_the_reasons_of_all_possible_values() -> None:
     with_pen, _ = start.after(_take("pen"))
     assert with_pen.after(_take("cup")) == (with_pen, "pen is held")
     merged = with_pen.merged_with(start)
-    empty_handed, _ = merged.after(Contract(changes=[Change(HOLDING, "nothing")], sure=True))
+    empty_handed, _ = merged.after(Contract(changes=[Change(HOLDING, "nothing")], needs_suffice=True))
     with_cup, _ = empty_handed.after(_take("cup"))
     assert with_cup.after(held("pen"))[1] == "pen is not held"
     assert with_cup.after(_take("key"))[1] == "cup is held"
@@ -89,12 +89,12 @@ def test_an_impossible_action_is_explained(
 
 def test_an_unknown_argument_may_change_every_fact_of_its_name() -> None:
     declared = Preconditions(
-        {"open": lambda box: Contract(changes=[Change(Fact("opened", (box,)), True)], sure=True)},
+        {"open": lambda box: Contract(changes=[Change(Fact("opened", (box,)), True)], needs_suffice=True)},
         defaults={"opened": False},
     )
     contract = declared.contract("open", [UNKNOWN])
     assert contract is not None
-    assert not contract.sure
+    assert not contract.needs_suffice
     after, _ = Beliefs.at_start(declared).after(contract)
     assert after.values(OPENED) == frozenset({True, False})
 

@@ -203,7 +203,7 @@ def test_text_of_a_page_cannot_call_actions(web: Web) -> None:
 @pytest.mark.deep
 def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
     environment = open_page(base, "/")
-    first = chromium.shared()
+    first = chromium.shared_browser()
     kill_browser()
     for _ in range(2):
         with pytest.raises(EnvironmentBroken, match=r"disconnected|gone"):
@@ -211,7 +211,7 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
     assert environment.task is not None
     environment.reset(environment.task)
     assert "Title: 'Second'" in act(environment, "goto", "/two").text
-    assert chromium.shared() is not first
+    assert chromium.shared_browser() is not first
     environment.close()
     environment.close()
 

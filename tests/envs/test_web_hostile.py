@@ -9,7 +9,7 @@ import pytest
 from planbook.envs import chromium
 from planbook.envs.devtools import Connection
 from planbook.envs.web import Web
-from planbook.envs.web.context import Context, TabGone
+from planbook.envs.web.context import BrowserContext, TabGone
 from planbook.envs.web.sites import AddressPolicy
 from tests.webserver import Pages, act, click, open_page, serving
 
@@ -84,9 +84,9 @@ def test_a_tab_closed_by_its_opener_is_not_reported_as_crashed(web: Web) -> None
 
 
 def test_a_tab_that_was_closed_a_moment_ago_is_gone() -> None:
-    browser = chromium.shared()
-    context, other = Context(browser, AddressPolicy(()), patience=10), Connection(browser.url)
-    target = context.open()
+    browser = chromium.shared_browser()
+    context, other = BrowserContext(browser, AddressPolicy(()), patience=10), Connection(browser.url)
+    target = context.open_tab()
     other.call("Target.closeTarget", targetId=target.id)
     while any(info["targetId"] == target.id for info in other.call("Target.getTargets")["targetInfos"]):
         time.sleep(0.01)
@@ -161,7 +161,7 @@ def test_pages_cannot_lead_to_forbidden_addresses(base: str, web: Web) -> None:
         Pages.seen.clear()
         click(web, "load")
         click(web, "open")
-        assert "refused" in web._last.text
+        assert "refused" in web._last_observation.text
         assert not [each for each in Pages.seen if each.endswith("/two")]
 
 

@@ -109,7 +109,7 @@ def test_within_is_the_gold_in_pred_check_of_webarena() -> None:
 @given(st.text(max_size=60))
 def test_any_text_can_be_compared(text: str) -> None:
     assert judging.equal(text, [text])
-    for compare in judging.ANSWERS.values():
+    for compare in judging.ANSWER_COMPARISONS.values():
         assert compare(text, ["7"]) in (True, False)
 
 

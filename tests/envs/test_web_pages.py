@@ -104,7 +104,7 @@ def test_elements_keep_their_numbers(web: Web) -> None:
     assert element_number(web, "new", "button") not in (first, second)
     assert (element_number(web, "A", "button"), element_number(web, "B", "button")) == (first, second)
     click(web, "drop")
-    assert "there" in act(web, "click", second).text or not web._last.accepted
+    assert "there" in act(web, "click", second).text or not web._last_observation.accepted
     go_to_page(web, "/two")
     go_to_page(web, "/changing")
     assert (element_number(web, "A", "button"), element_number(web, "B", "button")) == (first, second)
@@ -167,7 +167,7 @@ def test_back_and_forward_work_within_a_page(web: Web) -> None:
 def test_a_post_request_is_marked_as_lasting(web: Web) -> None:
     go_to_page(web, "/links")
     assert not click(web, "fetch").lasting
-    assert "fetched" in web._last.text
+    assert "fetched" in web._last_observation.text
     assert click(web, "post").lasting
     assert not act(web, "go_back").lasting
     assert "POST /post" in Pages.seen
@@ -230,7 +230,7 @@ ROLES = {"InputTime": "inputtime", "Date": "date", "DateTime": "datetime"}
 
 @pytest.fixture
 def driver() -> Iterator[webdriver.Chrome]:
-    driver = chromium.shared().driver
+    driver = chromium.shared_browser().driver
     before = driver.current_window_handle
     driver.switch_to.new_window("window")
     yield driver

@@ -162,7 +162,7 @@ def test_a_server_that_dies_during_a_reset_breaks_the_environment(monkeypatch: p
 def test_a_server_that_cannot_start_breaks_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     need_trac()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(sites, "PROGRAM", tmp_path / "none.py")
+    monkeypatch.setattr(sites, "PROGRAM_FILE", tmp_path / "none.py")
     with pytest.raises(EnvironmentBroken, match=r"Trac's server does not answer: .*none.py"):
         TracSite()
     assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from planbook.envs.web.tasks import WebTask
 
 
 def test_public_addresses_exclude_this_machine_and_private_networks() -> None:
-    policy = AddressPolicy((), public=True)
+    policy = AddressPolicy((), allows_internet=True)
     for url in ("http://example.org/a", "https://a.shop.example:8443/"):
         assert not policy.refusal(url)
     near = "localhost a.localhost 127.0.0.2 10.1.2.3 [::1] [fe80::1] 169.254.169.254 printer.local 0.0.0.0"
@@ -40,9 +40,11 @@ def own(start: str) -> WebTask:
 
 
 def test_the_allowed_addresses_depend_on_the_start() -> None:
-    assert address_policy(WebOptions(), own("https://example.org/")) == AddressPolicy(("example.org:443",), public=True)
+    assert address_policy(WebOptions(), own("https://example.org/")) == AddressPolicy(
+        ("example.org:443",), allows_internet=True
+    )
     assert address_policy(WebOptions(), own("http://127.0.0.1:81/")) == AddressPolicy(("127.0.0.1:81",))
-    assert address_policy(WebOptions(), own("about:blank")) == AddressPolicy((), public=True)
+    assert address_policy(WebOptions(), own("about:blank")) == AddressPolicy((), allows_internet=True)
     more = WebOptions(allowed=("*.org",), sites={"shop": "http://localhost:7770"})
     assert address_policy(more, own("https://a.net/")) == AddressPolicy(("a.net:443", "localhost:7770", "*.org"))
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.envs import Action, ActionSpec, Selection, Task, load_environment
-from planbook.envs.alfworld.environment import PAPER_SPECS
+from planbook.envs.alfworld.environment import PAPER_GOAL_SPECS
 from planbook.envs.minecraft import Minecraft
 from planbook.manuals.procedures import DEMONSTRATIONS_FOLDER, SHIPPED, DemonstratingMemory
 from planbook.planner import (
@@ -152,7 +152,7 @@ def test_shown_code_has_the_form_that_its_prompt_requires(environment: str, name
 
 @pytest.mark.parametrize("name", HOUSEHOLD)
 def test_household_examples_pass_the_check(name: str) -> None:
-    goals = {f"{AGENT}.{goal}": plan_function(spec, _never) for goal, spec in PAPER_SPECS.items()}
+    goals = {f"{AGENT}.{goal}": plan_function(spec, _never) for goal, spec in PAPER_GOAL_SPECS.items()}
     for _, text in sections("alfworld", name):
         for code in codes(text):
             assert check(read_reply(code).code, goals) == []

@@ -38,7 +38,7 @@ class Killer:
             self.left -= 1
             if self.left:
                 return
-            self.profile = chromium.shared().profile
+            self.profile = chromium.shared_browser().profile
             family = [
                 process
                 for process in find_processes(self.profile.encode())
@@ -69,7 +69,7 @@ def test_a_browser_that_dies_breaks_only_the_episodes_in_progress(tmp_path: Path
     with closing(Run.create(tmp_path / "run", config, Miniwob.tasks(TASKS))) as run:
         assert len(play(run, killer)) == 12
         assert killer.profile, "the browser was not killed"
-        assert chromium.shared().profile != killer.profile
+        assert chromium.shared_browser().profile != killer.profile
         endings = recorded_endings(run)
         broken = [ending for ending in endings.values() if ending.outcome is Outcome.BROKEN]
         assert 1 <= len(broken) <= 2, "at most one episode in each tab"

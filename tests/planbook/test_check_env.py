@@ -318,7 +318,7 @@ def test_several_mistakes_are_reported_together(tmp_path: Path) -> None:
     text = SOUND.replace('goal="get out"', 'goal=""').replace('        """Open a door."""\n', "")
     checked = check(tmp_path / "doors.py", text.replace('"find",)', '"seek",)'))
     for message in (
-        "a task has no goal; say in a sentence what is to be done",
+        "a task has no goal; say in a sentence what the agent must do",
         "doors.py:26: open has no docstring; write one that tells models what it does",
         "a task has the type 'find', but the class declares 'seek'",
     ):

@@ -90,4 +90,4 @@ def test_a_variable_that_names_the_browser_is_preferred(monkeypatch: pytest.Monk
     monkeypatch.setenv("PLANBOOK_CHROMIUM", str(program))
     assert {each.name: each.found for each in chromium.requirements()}["chromium"] == str(program)
     with pytest.raises(MissingRequirement, match="missing: chromedriver: PLANBOOK_CHROMEDRIVER names"):
-        chromium.require()
+        chromium.program_paths()

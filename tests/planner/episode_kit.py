@@ -92,8 +92,8 @@ class TrapToy(TouchToy):
     def act(self, action: Action) -> Observation:
         observation = super().act(action)
         if action.args == ("trap",):
-            self._last = Observation(observation.text, terminated=True)
-        return self._last
+            self._last_observation = Observation(observation.text, terminated=True)
+        return self._last_observation
 
     def verdict(self) -> Verdict:
         score = sum(0.1 for past, _ in self.history if past.name == "touch")

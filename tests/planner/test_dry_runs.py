@@ -49,7 +49,7 @@ class Forced(Toy):
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
         def wrench(box: ArgValue, force: ArgValue) -> Contract:
-            return Contract(impossible="" if force else "it takes force")
+            return Contract(impossible_reason="" if force else "it takes force")
 
         return Preconditions({"wrench": wrench})
 

@@ -55,7 +55,7 @@ def _games() -> tuple[list[AlfworldGame], str]:
         except MissingRequirement:
             continue
         return [tasks.read_game(game_id) for ids in by_type.values() for game_id in ids[:GAMES_PER_TYPE]], split
-    return [generated.make(kind, seed) for kind in TYPES for seed in range(GAMES_PER_TYPE)], generated.SPLIT
+    return [generated.make_game(kind, seed) for kind in TYPES for seed in range(GAMES_PER_TYPE)], generated.SPLIT
 
 
 def _script(game: AlfworldGame) -> list[str]:

@@ -34,7 +34,7 @@ def rows() -> list[Row]:
     """Return the milliseconds of an episode with both drivers, and the episodes per second with several tabs."""
     environment = Miniwob()
     play(environment, 0)
-    driver = chromium.shared().driver
+    driver = chromium.shared_browser().driver
     driver.get(page_address(TYPE))
     peer = _median(lambda seed: play_with_selenium(driver, seed))
     ours = _median(lambda seed: play(environment, seed))

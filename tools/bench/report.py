@@ -79,7 +79,7 @@ def _opening_rows(page: Path) -> list[Row]:
 
 
 def _open(page: Path) -> tuple[float, float]:
-    driver = chromium.shared().driver
+    driver = chromium.shared_browser().driver
     driver.get("about:blank")
     driver.get(page.as_uri())
     loaded, painted = driver.execute_async_script(OPENING_SCRIPT)

@@ -187,11 +187,11 @@ def horizon_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -
 def expected_selector(predict: Callable[[Sequence[Features]], Sequence[float]]) -> Selector:
     """Return a selector that takes the goal with the fewest expected time steps.
 
-    These are the predicted time steps, plus those that failures are expected to cost (``Goals.expected``).
+    These are the predicted time steps, plus those that failures are expected to cost (``Goals.expected_steps``).
     """
 
     def horizons(goals: Goals, actions: Sequence[Action]) -> Sequence[float]:
-        return list(map(goals.expected, actions, map(float, predict(list(map(goals.features, actions))))))
+        return list(map(goals.expected_steps, actions, map(float, predict(list(map(goals.features, actions))))))
 
     return Selector("expected", horizons)
 

@@ -55,7 +55,7 @@ def test_a_changed_game_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
     home = tmp_path / DATA_FOLDER / "valid_seen" / "pick_and_place_simple-Mug-None-Desk-1" / "trial_1"
     home.mkdir(parents=True)
-    game = json.dumps(generated.make("pick_and_place", 1).data)
+    game = json.dumps(generated.make_game("pick_and_place", 1).data)
     (home / GAME_FILE).write_text(game)
     run = tmp_path / "run"
     assert invoke("run", "--env", "alfworld", "--split", "valid_seen", "--out", run, *FEW).returncode == 4

@@ -70,7 +70,7 @@ def test_runs_without_a_curve_have_no_charts(tmp_path: Path, outcomes: list[Outc
 @pytest.mark.browser
 def test_a_browser_draws_the_charts_in_light_and_dark(folder_with_prompts: Path) -> None:
     need_browser()
-    driver = chromium.shared().driver
+    driver = chromium.shared_browser().driver
     driver.get((folder_with_prompts / "report.html").resolve().as_uri())
     figures = driver.execute_script("return document.querySelectorAll('figure.chart > svg[role=img]').length")
     assert figures == 1

@@ -59,7 +59,7 @@ def test_spans_with_parents_are_drawn_as_a_tree(tmp_path: Path) -> None:
     need_browser()
     folder = write_closed_run(tmp_path / "run", run_with_prompts, seeds=1)
     report_runs([folder], None)
-    driver = chromium.shared().driver
+    driver = chromium.shared_browser().driver
     driver.get((folder / "report.html").resolve().as_uri())
     for name, (spans, shape) in TREES.items():
         assert json.loads(driver.execute_script(SHAPE, spans)) == json.loads(json.dumps(shape), parse_int=str), name
