@@ -302,7 +302,7 @@ class Config(PlayingSettings):
         Copied episodes were not played with the goals of this run, so their own goals are not replaced.
         """
         untyped = {"type": "", "params": {}} if self.types == FOUND else {}
-        return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals and not self.copies else {})
+        return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals and not self.copies_episodes else {})
 
     @property
     def building(self) -> LearningSettings:
@@ -311,7 +311,7 @@ class Config(PlayingSettings):
         return self.learning
 
     @property
-    def copies(self) -> bool:
+    def copies_episodes(self) -> bool:
         """True if the run learns from copied episodes, and plays none."""
         return self.learning is not None and bool(self.learning.given)
 

@@ -52,7 +52,7 @@ def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
     Raises BadArgument if the run plays procedures, but there is no procedure for any of its tasks.
     """
     memory = _initial_memory(config)
-    if config.copies:
+    if config.copies_episodes:
         return
     if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
         _check_procedures(memory, config, tasks)

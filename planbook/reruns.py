@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from planbook.divergence import Comparison, Sameness, compared_events, first_difference
 from planbook.knowledge import learned_in
 from planbook.planner import Outcome, Step, Trajectory, format_call
-from planbook.runs import Entry, Fork, Run, last_attempt, last_scope, recorded_endings
+from planbook.runs import EpisodeEntry, Fork, Run, last_attempt, last_scope, recorded_endings
 from planbook.store import Events
 
 
-def repeated_episodes(first: Run, second: Run) -> Iterator[tuple[Entry, Comparison]]:
+def repeated_episodes(first: Run, second: Run) -> Iterator[tuple[EpisodeEntry, Comparison]]:
     """Compare each episode of the run ``first`` with its repetition in the run ``second``, in order.
 
     If ``second`` is a fork, only one episode is compared, because a fork repeats only one.
@@ -31,7 +31,7 @@ def learned_the_same(first: Run, second: Run) -> bool:
     return (before and before.knowledge) == (after and after.knowledge)
 
 
-def _first_difference(first: Run, old: Entry, second: Run, new: Entry) -> Comparison:
+def _first_difference(first: Run, old: EpisodeEntry, second: Run, new: EpisodeEntry) -> Comparison:
     """Compare the events of two episodes or, if the second run is a fork, only the actions."""
     if not second.forked:
         return first_difference(_compared_events(first, old), _compared_events(second, new))
@@ -39,7 +39,7 @@ def _first_difference(first: Run, old: Entry, second: Run, new: Entry) -> Compar
     return first_difference(_numbered(actions_taken(first, old, planned)), _numbered(actions_taken(second, new)))
 
 
-def _compared_events(run: Run, entry: Entry) -> Events:
+def _compared_events(run: Run, entry: EpisodeEntry) -> Events:
     path = last_scope(run, entry)
     return compared_events(run.journal(path).events, path)
 
@@ -70,7 +70,7 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
     return [step for number, step in enumerate(steps) if number not in undone]
 
 
-def actions_taken(run: Run, entry: Entry, planned: Fork | None = None) -> list[str]:
+def actions_taken(run: Run, entry: EpisodeEntry, planned: Fork | None = None) -> list[str]:
     """Return the actions of an episode with their observations, regardless of the plan code that called them.
 
     ``planned`` describes a fork of the episode that continues with a new plan. If it is given, actions before the fork

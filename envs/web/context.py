@@ -68,7 +68,7 @@ class TabTarget:
     """The ids of the frames that are loading a document."""
     document: str = ""
     """The loader id of the current document, which identifies it."""
-    lasting: bool = False
+    may_have_changed_data: bool = False
     """True if a request may have changed a server's data. Whoever reads this must reset it to False."""
     load_failure: str = ""
     """The reason why the page did not load, if the browser shows its own error page instead, or ""."""
@@ -134,7 +134,7 @@ class TabTarget:
     def _add_request(self, params: Params) -> None:
         kind, request = params.get("type"), params["request"]
         if request["method"] not in SAFE_METHODS and kind not in ("CSPViolationReport", "Preflight"):
-            self.lasting = True
+            self.may_have_changed_data = True
         if kind in AWAITED_TYPES:
             self.requests[params["requestId"]] = request["url"]
 

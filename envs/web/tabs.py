@@ -289,9 +289,9 @@ class Browsing:
 
     def pop_lasting(self) -> bool:
         """Return True if requests may have changed data on servers since the last call."""
-        lasting = any(tab.target.lasting for tab in self.tabs)
+        lasting = any(tab.target.may_have_changed_data for tab in self.tabs)
         for tab in self.tabs:
-            tab.target.lasting = False
+            tab.target.may_have_changed_data = False
         return lasting
 
     @property

@@ -174,8 +174,9 @@ def _describe_export(exported: "ExportResult") -> str:
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
     partial = ""
     if task_only:
-        partial = f"; {task_only} omitted" if exported.form == "chat" else f"; only the task and ending of {task_only}"
-    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.form}){partial}."
+        is_chat = exported.format == "chat"
+        partial = f"; {task_only} omitted" if is_chat else f"; only the task and ending of {task_only}"
+    return f"{lines}{counted(exported.episodes, 'episode')}{location} ({exported.format}){partial}."
 
 
 def _print_schema() -> CommandResult:

@@ -33,7 +33,7 @@ from planbook.preflight import check_config
 from planbook.replay import replay_run
 from planbook.reruns import kept_steps, learned_the_same, repeated_episodes
 from planbook.runs import (
-    Entry,
+    EpisodeEntry,
     Fork,
     Run,
     changed_versions,
@@ -154,7 +154,7 @@ def _changed_inputs(run: Run, config: Config, tasks: Sequence[Task], prices: Pat
 
 
 def prepare_fork(
-    run: Run, entry: Entry, at: int, repeat: Repeat, plan: GivenCode | None, without: Sequence[str]
+    run: Run, entry: EpisodeEntry, at: int, repeat: Repeat, plan: GivenCode | None, without: Sequence[str]
 ) -> Repeat:
     """Prepare to continue an episode after ``at`` actions, with another plan, other models or less knowledge.
 
@@ -207,7 +207,7 @@ def _current_tasks(config: Config, old_tasks: Sequence[Task], folder: Path) -> l
     If the run has copied its episodes, the tasks are read from the sources of the copies. Raises BadRun if a task no
     longer exists, or BadArgument or BadRun if the sources have changed.
     """
-    if config.copies:
+    if config.copies_episodes:
         return list(tasks_of(config))
     current = {task.id: task for task in tasks_of(config)}
     if missing := [task.id for task in old_tasks if task.id not in current]:
@@ -262,11 +262,11 @@ def play_again(
     return code or (errors.BROKEN if _has_diverged(result) and result.deterministic else errors.OK), result
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: EpisodeEntry) -> str:
     return f"{entry.task.id} (repeat {entry.repeat})" if entry.repeat else entry.task.id
 
 
-def _count_by_sameness(compared: Iterable[tuple[Entry, Comparison]]) -> dict[str, int]:
+def _count_by_sameness(compared: Iterable[tuple[EpisodeEntry, Comparison]]) -> dict[str, int]:
     """Return the number of episodes for each kind of result."""
     counts = Counter(comparison.sameness for _, comparison in compared)
     return {kind.value: counts[kind] for kind in Sameness}
@@ -304,15 +304,15 @@ def replay(folder: Path, settings: Settings) -> CommandResult:
     """Play the episodes of RUN again with their recorded replies, and report where they diverge. Nothing is written."""
     begun = time.monotonic()
     out = console()
-    compared: list[tuple[Entry, Comparison]] = []
+    compared: list[tuple[EpisodeEntry, Comparison]] = []
 
-    def on_comparison(entry: Entry, comparison: Comparison) -> None:
+    def on_comparison(entry: EpisodeEntry, comparison: Comparison) -> None:
         compared.append((entry, comparison))
         if comparison.event:
             out.print(f"{_name(entry)}: {comparison}")
 
     with closing(Run.open(folder)) as run:
-        if run.imported or run.config.copies:
+        if run.imported or run.config.copies_episodes:
             raise BadArgument(f"{folder} holds episodes that were played elsewhere; replay the run they come from")
         config = check_config(run.config, folder)
         try:

@@ -11,7 +11,7 @@ from itertools import chain, count
 from typing import Any
 
 from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from planbook.store import RESTART, Watch, restart_scope
 
 ALL_TYPES = "all"
@@ -52,6 +52,6 @@ def learned_event(run: Run, path: str) -> Any:
     return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
 
 
-def learning_path(entry: Entry) -> str:
+def learning_path(entry: EpisodeEntry) -> str:
     """Return the scope in which learning from an episode is recorded."""
     return f"learn/{entry.index}"

@@ -42,7 +42,7 @@ from planbook.rules import (
     useless_rules,
     with_conclusion,
 )
-from planbook.runs import Entry, Run, last_scope
+from planbook.runs import EpisodeEntry, Run, last_scope
 from planbook.store import Watch, without_restart
 from planbook.workers import EpisodeWorker
 
@@ -59,12 +59,12 @@ class Learner:
         """Return the part of the current knowledge that a planner is shown for a task."""
         return learned_memory(self._config, self._state.knowledge).recall(task)
 
-    def is_skipped(self, entry: Entry) -> bool:
+    def is_skipped(self, entry: EpisodeEntry) -> bool:
         """Return True if an episode can be skipped: the last ``solved_after`` tasks of its type were all solved."""
         kind = with_found_type(self._config, self._state.knowledge, entry.task).type
         return self._state.streaks.get(kind, 0) >= self._config.building.solved_after
 
-    def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
+    def learn(self, entry: EpisodeEntry, ending: Ending, worker: EpisodeWorker) -> None:
         """Learn from an episode that has ended, or read what was learned from it before.
 
         Raises ModelError or BudgetEnded if a model cannot be asked, or EpisodeStopped if the run is stopped.
@@ -97,7 +97,7 @@ class LearningStep:
     """
 
     run: Run
-    entry: Entry
+    entry: EpisodeEntry
     scope: Scope
     worker: EpisodeWorker
 
@@ -155,7 +155,7 @@ class LearningStep:
         begun = [entry for entry, task in tasks if with_found_type(self._config, knowledge, task).type == kind]
         return [episode_with_found_type(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
 
-    def _begun(self, last: int) -> Iterator[tuple[Entry, Task]]:
+    def _begun(self, last: int) -> Iterator[tuple[EpisodeEntry, Task]]:
         """Yield the entries of the episodes up to ``last``, except skipped ones, with their tasks. All must have ended.
 
         The tasks are those recorded when the episodes began, since some goals become known only then.
@@ -223,7 +223,7 @@ class LearningStep:
         return state.with_history(reduce(History.record, changes, state.history))
 
 
-def read_episode(run: Run, entry: Entry) -> Trajectory:
+def read_episode(run: Run, entry: EpisodeEntry) -> Trajectory:
     """Return the last attempt at an episode. Raises LookupError if the episode has not begun."""
     path = last_scope(run, entry)
     return read_trajectory(path, run.store.events(path))
@@ -245,7 +245,7 @@ def describe_episodes(run: Run, ids: list[str], *, thoughts: bool = True) -> str
     return "\n\n".join(texts)
 
 
-def _describe(run: Run, id: str, entry: Entry, *, thoughts: bool) -> str:
+def _describe(run: Run, id: str, entry: EpisodeEntry, *, thoughts: bool) -> str:
     try:
         text = f"# The episode {id}\n\n{render_trajectory(read_episode(run, entry), thoughts=thoughts)}"
     except LookupError as error:
@@ -261,5 +261,5 @@ def _citation(trajectory: Trajectory, blamed: frozenset[str]) -> Citation:
         episode=trajectory.path,
         rule_ids=tuple(dict.fromkeys(cited)),
         solved=trajectory.ending.outcome.solved,
-        blamed_agent=blamed & frozenset(cited),
+        ignored_rule_ids=blamed & frozenset(cited),
     )

@@ -95,7 +95,7 @@ class RunResults:
     @classmethod
     def empty(cls, run: Run, name: str, price: Pricing | None = None) -> "RunResults":
         """Return the table of a run before any event is read. The default ``price`` is from the run's price table."""
-        copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
+        copied, bulky = bool(run.config.copies_episodes), bulky_fields(run.config.planner)
         rows = (Result(entry, run.file.answer_action, copied, bulky) for entry in run.entries())
         return cls(run, name, price or run.price, {row.index: row for row in rows}, _new_inputs=run.initial_inputs)
 

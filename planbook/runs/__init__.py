@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         GRAPH_PLANNER,
         PROMPT_DIGITS,
         RUNS,
-        Entry,
+        EpisodeEntry,
         Fork,
         Imported,
         ImportedFile,

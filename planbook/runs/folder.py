@@ -368,7 +368,7 @@ def declarations_of(env: str) -> dict[str, Any]:
     return {"answer_action": environment.answer_action, "milestones": environment.all_milestones}
 
 
-class Entry(StrictModel):
+class EpisodeEntry(StrictModel):
     """An episode of a run. If tasks are repeated, ``repeat`` is the number of the repeat, counted from 0."""
 
     index: int

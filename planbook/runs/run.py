@@ -33,7 +33,7 @@ from planbook.planner import (
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
-    Entry,
+    EpisodeEntry,
     Fork,
     Imported,
     LibraryRun,
@@ -210,7 +210,7 @@ class Run:
     def _record_entries(self, tasks: Sequence[Task]) -> None:
         repeats = range(self.config.repeats) if self.forked is None else [self.forked.repeat]
         pairs = [(task, repeat) for repeat in repeats for task in tasks]
-        entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
+        entries = [EpisodeEntry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
     def begin_invocation(
@@ -294,14 +294,14 @@ class Run:
         self.imported, self.config = imported, config
         self.file.write(self.folder)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[EpisodeEntry]:
         """Return the episodes of the run, in order."""
         return self._entries.copy()
 
     @cached_property
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[EpisodeEntry]:
         """The episodes of the run. They never change, so they are read only once."""
-        return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
+        return [EpisodeEntry.model_validate(row.body) for row in self.store.events("run", "task")]
 
     def own_events(self, kind: EventKind | tuple[EventKind, ...] | None = None) -> Iterator[Event]:
         """Yield the run's events, or those of one or several kinds, without those copied from other runs."""
@@ -309,7 +309,7 @@ class Run:
 
     def is_own(self, event: Event) -> bool:
         """Return False if an event belongs to an episode that was copied from another run."""
-        return not (self.config.copies and event.scope.startswith("task/"))
+        return not (self.config.copies_episodes and event.scope.startswith("task/"))
 
     def close(self) -> None:
         """Close the store, and end the claim, so that another process may play the run."""
@@ -361,7 +361,7 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
     return endings
 
 
-def last_scope(run: Run, entry: Entry) -> str:
+def last_scope(run: Run, entry: EpisodeEntry) -> str:
     """Return the scope of an episode's last attempt that has ended. Raises BadArgument if no attempt has ended."""
     ended = [row.scope for row in run.store.events(entry.path, "outcome")]
     if not ended:
@@ -371,7 +371,7 @@ def last_scope(run: Run, entry: Entry) -> str:
     return ended[-1]
 
 
-def last_attempt(run: Run, entry: Entry) -> Trajectory:
+def last_attempt(run: Run, entry: EpisodeEntry) -> Trajectory:
     """Return an episode's last attempt that has ended. Raises BadArgument if no attempt has ended."""
     path = last_scope(run, entry)
     return read_trajectory(path, run.store.events(path), entry.task)

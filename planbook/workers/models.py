@@ -113,8 +113,8 @@ def check_roles(config: Config, extra_roles: tuple[str, ...] = ()) -> None:
     """
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
-    from_options = set() if config.copies else {*strategy.roles_from_options(options, config.environment.name)}
-    roles = {*(() if config.copies else strategy.roles), *extra_roles, *from_options}
+    from_options = set() if config.copies_episodes else {*strategy.roles_from_options(options, config.environment.name)}
+    roles = {*(() if config.copies_episodes else strategy.roles), *extra_roles, *from_options}
     allowed = {DEFAULT_ROLE, *LEARNING_ROLES, *strategy.roles, *from_options}
     if not {*config.models, *config.sampling} <= allowed:
         allowed |= {role for other in METHODS.values() for role in other.roles}

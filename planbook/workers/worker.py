@@ -24,7 +24,7 @@ from planbook.planner import (
     method,
     play,
 )
-from planbook.runs import DIVERGED, Entry, Run, changed_versions
+from planbook.runs import DIVERGED, EpisodeEntry, Run, changed_versions
 from planbook.sandbox import Sandbox
 from planbook.store import Watch
 from planbook.workers.control import Switches, append_event, in_threads
@@ -81,7 +81,7 @@ class EpisodeWorker:
                 LOG.warning("%s could not be closed: %s: %s", environment.name, type(error).__name__, error)
 
     def play_arguments(
-        self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
+        self, entry: EpisodeEntry, path: str, journal: Journal, memory: Memory | None = None
     ) -> tuple[Episode, Strategy, BaseModel]:
         """Return the arguments of ``planner.play``: an episode, its planning method, and the method's options.
 
@@ -107,7 +107,9 @@ class EpisodeWorker:
         return episode, strategy.play, strategy.options.model_validate(config.planner_options)
 
 
-def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
+def play_episode(
+    run: Run, memory: Memory, entry: EpisodeEntry, worker: EpisodeWorker, watch: Watch | None = None
+) -> Ending:
     """Play one episode to its end, or return its recorded ending. If it is BROKEN, the worker's environment is closed.
 
     If an attempt at the episode was begun earlier, its recorded part is repeated first. If that is impossible, for

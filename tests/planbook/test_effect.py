@@ -12,7 +12,7 @@ from planbook.planner import Ending, Outcome
 from planbook.results import RunResults
 from planbook.results.rows import Result
 from planbook.results.statistics import benjamini_hochberg, permutation_tails
-from planbook.runs import Entry
+from planbook.runs import EpisodeEntry
 from tests.flows import asks, invoke, scripted
 from tests.planbook.planted import FIRST_SEED, NEEDED_RULES, RULES, TASKS, TASKS_PER_RULE, write_library
 
@@ -102,7 +102,7 @@ def _table(rows: list[Result]) -> RunResults:
 def _row(number: int, solved: bool, repeat: int = 0) -> Result:
     task = Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="", seed=number)
     outcome = Outcome.DIRECT_SUCCESS if solved else Outcome.FAILURE
-    return Result(Entry(index=number, task=task, repeat=repeat), ending=Ending(outcome=outcome), events=1)
+    return Result(EpisodeEntry(index=number, task=task, repeat=repeat), ending=Ending(outcome=outcome), events=1)
 
 
 @pytest.mark.parametrize(

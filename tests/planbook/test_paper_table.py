@@ -16,7 +16,7 @@ from planbook.envs.alfworld.generated import TYPES
 from planbook.knowledge import ABLATIONS, initial_state
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import Sampling
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from tests.command import planbook, result
 from tests.flows import events
 from tests.planbook.papers import ALFWORLD_TASKS, AUTOMANUAL, Comparison, compare, solved_if, table
@@ -91,7 +91,7 @@ def compare_run(
     """Compare a test run whose first ``unsolved`` episodes were not solved, and one more in each further repeat."""
     size = sum(counts.values())
 
-    def ending(entry: Entry) -> Any:
+    def ending(entry: EpisodeEntry) -> Any:
         failed = entry.index % size < unsolved + entry.repeat
         return solved_if(not failed, error_steps=4 if failed else 0)
 
