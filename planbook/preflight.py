@@ -242,7 +242,7 @@ def _join(found: list[InputChange]) -> str:
 
 def _would_mix_episodes(run: Run, plays_again: bool) -> bool:
     """Return True if some episodes of the run have begun, and some are still to be played, or will be played again."""
-    kinds: tuple[EventKind, ...] = ("task", "learnt")
+    kinds: tuple[EventKind, ...] = ("task", "learned")
     begun = any(event.scope.startswith(("task/", "learn/")) for event in run.store.events(kind=kinds))
     return begun and (plays_again or len(finished_endings(run)) < len(run.entries()))
 

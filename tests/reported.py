@@ -112,7 +112,7 @@ def _play(run: Run, entry: EpisodeEntry, sandbox: Sandbox, roles: Roles) -> None
     play(episode, METHODS["automanual"].play, AutoManualOptions())
     trajectory = read_trajectory(entry.path, run.store.events(entry.path))
     conclude(Scope(journal, entry.path, roles).child("conclusion"), trajectory, Toy, Toy.Options())
-    run.store.put(f"{entry.path}/builder/0", "learnt", 0, {"edits": [{"content": f"Open every box. {HOSTILE}"}]})
+    run.store.put(f"{entry.path}/builder/0", "learned", 0, {"edits": [{"content": f"Open every box. {HOSTILE}"}]})
 
 
 def many_endings(folder: Path, outcomes: Sequence[Outcome], kind: str = "fetch") -> Run:

@@ -1,8 +1,8 @@
 """Learn skills, reflections, procedures and rules from episodes, in order (AutoManual, section 3).
 
-Learning from an episode is one step. Its result is recorded as the event ``learnt`` in the scope ``learn/INDEX``, where
-INDEX is the number of the episode. When a run that was stopped or killed continues, its finished steps are read from
-these events. An unfinished step is done again, but the model calls and trials that it recorded are not repeated.
+Learning from an episode is one step. Its result is recorded as the event ``learned`` in the scope ``learn/INDEX``,
+where INDEX is the number of the episode. When a run that was stopped or killed continues, its finished steps are read
+from these events. An unfinished step is done again, but the model calls and trials that it recorded are not repeated.
 """
 
 from collections.abc import Iterable, Iterator
@@ -85,7 +85,7 @@ class Learner:
     def _recorded_initial_state(self) -> KnowledgeState:
         """Return the initial knowledge. The first call records it, since the run's library may change later."""
         scope = Scope(self._run.journal(INITIAL_STATE), INITIAL_STATE)
-        recorded = scope.get_or_record("learnt", lambda: initial_state(self._config).model_dump(mode="json"))
+        recorded = scope.get_or_record("learned", lambda: initial_state(self._config).model_dump(mode="json"))
         return KnowledgeState.model_validate(recorded)
 
 

@@ -234,5 +234,5 @@ def outside_document(run: RunResults) -> Json | None:
 
     It lacks what was learned, which the page shows elsewhere.
     """
-    events = [event for event in run.outside_events if event.kind != "learnt"]
+    events = [event for event in run.outside_events if event.kind != "learned"]
     return escape_json(document(events, {})) if events else None

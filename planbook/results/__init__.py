@@ -148,7 +148,7 @@ class RunResults:
     def _take_outside(self, event: Event, cost: Spending) -> None:
         if event.kind == "outcome" and index_of(event.scope) >= 0:
             self._strays.add(index_of(event.scope))
-        if self.is_building_run and event.kind == "learnt" and SPOILT not in event.body:
+        if self.is_building_run and event.kind == "learned" and SPOILT not in event.body:
             match = LEARNED.fullmatch(event.scope)
             if match and int(match[1]) in self.episodes:
                 self._add_step(int(match[1]), event.body)

@@ -22,7 +22,7 @@ def build(run: Path, *arguments: object) -> Finished:
 
 def versions(run: Path) -> list[tuple[int, int]]:
     """Return, after each task, the version and the number of repairs of the only task type that was found."""
-    bodies: list[Any] = [event.body for event in events(run, "learnt") if event.scope.startswith("learn/")]
+    bodies: list[Any] = [event.body for event in events(run, "learned") if event.scope.startswith("learn/")]
     return [(only["version"], only["repairs"]) for body in bodies for only in body["knowledge"]["found"]]
 
 

@@ -83,7 +83,7 @@ def test_unusable_plans_fail_every_task_and_the_builder_learns_from_them(tmp_pat
     assert (summary["tasks"], summary["solved"], summary["failures"]) == (4, 0, {"parse": 4})
     assert len(asks(tmp_path / "run", "planner", "automanual/task")) == 4 * 3, "each plan is asked for three times"
     assert "The task was not done." in prompt(asks(tmp_path / "run", "builder")[0])
-    assert len(events(tmp_path / "run", "learnt", "learn")) == 4
+    assert len(events(tmp_path / "run", "learned", "learn")) == 4
 
 
 def test_unusable_edits_and_procedures_are_reported_and_change_no_rule(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-DEEP = [("play", "", 1), ("play", "", 5), ("build", "", 1), ("build", "", 17), ("build", "learnt", 1)]
+DEEP = [("play", "", 1), ("play", "", 5), ("build", "", 1), ("build", "", 17), ("build", "learned", 1)]
 
 
 @pytest.mark.parametrize(

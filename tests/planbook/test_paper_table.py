@@ -70,12 +70,12 @@ def write_built_run(folder: Path, *, formulated: bool = True, model: str = GPT_4
     state = initial_state(config)
     with closing(Run.create(path, config, [task])) as run:
         run.store.put("learn/0/builder", "ask", 0, request_body("planner", "openai:x", "t", served=model))
-        run.store.put("learn/0", "learnt", 0, state.model_dump(mode="json"))
+        run.store.put("learn/0", "learned", 0, state.model_dump(mode="json"))
         if formulated:
             rules = [rule.id for rule in state.knowledge.rules]
             section = {"title": "All", "introduction": "All of it.", "rule_ids": rules}
             manual: dict[str, Any] = {"title": "Manual", "overview": "How.", "sections": [section]}
-            run.store.put("formulate/all/0", "learnt", 0, {"manual": manual})
+            run.store.put("formulate/all/0", "learned", 0, {"manual": manual})
     return str(path)
 
 

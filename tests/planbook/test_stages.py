@@ -111,7 +111,7 @@ def test_with_a_model_every_prompt_has_the_manual_and_nothing_is_learned(tested:
     assert finished.result["model_calls"] == len(asks(folder)) >= 12
     assert ["# Manual of the toy world" in prompt for prompt in plan_prompts(folder)] == [True] * 12
     assert {each["role"] for each in asks(folder)} == {"planner"}
-    assert not events(folder, "learnt")
+    assert not events(folder, "learned")
 
 
 def test_the_folder_of_learned_files_is_a_library(tmp_path: Path, built: FinishedRun, tested: FinishedRun) -> None:

@@ -165,7 +165,7 @@ def _episode_times(events: Sequence[tuple[float, EventKind]]) -> list[Times]:
     episodes = []
     for begin, end in zip(begins, [*begins[1:], len(events)], strict=True):
         own = events[begin:end]
-        reply = next(n for n, (_, kind) in enumerate(own) if kind in ("heard", "ask"))
+        reply = next(n for n, (_, kind) in enumerate(own) if kind in ("piece", "ask"))
         acts = [at for at, kind in own if kind == "act"]
         cells = [at for at, kind in own if kind == "cell"]
         if acts and cells:

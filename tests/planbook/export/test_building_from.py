@@ -64,7 +64,7 @@ def test_a_recorded_build_learns_the_same_rules_from_an_imported_copy_of_its_epi
     assert again.returncode == 0, again.printed
     assert files(tmp_path / "again" / "learnt") == files(tmp_path / "built" / "learnt")
     assert history(tmp_path / "again") == history(tmp_path / "built")
-    assert not [each for each in events(tmp_path / "again", "sitting") if each.scope != "run"]
+    assert not [each for each in events(tmp_path / "again", "invocation") if each.scope != "run"]
 
 
 def test_the_model_calls_of_copied_episodes_are_not_counted(played: Path, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(playe
 
 
 DEEP = (("outcome", 1), ("outcome", 3), ("ask", 2))
-KILLS = [("learnt", 2), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
+KILLS = [("learned", 2), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
 
 
 @pytest.mark.parametrize(("kind", "number"), KILLS)

@@ -89,7 +89,7 @@ def test_a_changed_library_is_refused_until_it_is_allowed(tmp_path: Path) -> Non
     assert code == 4
     assert "This run began with different inputs: knowledge helpers: changed." in printed
     assert resume(12)[0] == 4, "what was allowed once stays allowed"
-    noted = [event.body.get("changed") for event in events(run, "sitting") if "over" not in event.body]
+    noted = [event.body.get("changed") for event in events(run, "invocation") if "over" not in event.body]
     assert noted == [None, ["knowledge helpers: changed"], ["knowledge helpers: changed"]]
     helper.write_text(original)
     assert refused(15), "the original is a change too"
