@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 
 from planbook import errors
@@ -53,10 +53,10 @@ class Rerun(BaseModel):
 
     ``differed`` lists the inputs that have changed. ``by_sameness`` maps each kind of result to its number of episodes.
     ``differences`` maps each episode that differs from the original to its first difference; if
-    ``deterministic`` is True, there should be none. ``learnt_the_same`` is None unless the runs learn.
+    ``deterministic`` is True, there should be none. ``learned_the_same`` is None unless the runs learn.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, serialize_by_alias=True)
 
     rerun_of: str
     run: str
@@ -64,7 +64,7 @@ class Rerun(BaseModel):
     deterministic: bool
     by_sameness: dict[str, int]
     differences: dict[str, Comparison]
-    learnt_the_same: bool | None = None
+    learned_the_same: bool | None = Field(default=None, serialization_alias="learnt_the_same")
 
 
 @click.command(cls=Command)
@@ -254,7 +254,7 @@ def play_again(
         deterministic=not repeat.forked and is_deterministic(repeat.config),
         by_sameness=_count_by_sameness(compared),
         differences={_name(entry): each for entry, each in compared if each.sameness is Sameness.DIFFERENT},
-        learnt_the_same=learned_same,
+        learned_the_same=learned_same,
     )
     for line in versions_changed:
         screen.print(f"The environment has changed: {line}.")
@@ -273,7 +273,7 @@ def _count_by_sameness(compared: Iterable[tuple[EpisodeEntry, Comparison]]) -> d
 
 
 def _has_diverged(result: Rerun) -> bool:
-    return bool(result.differences) or result.learnt_the_same is False
+    return bool(result.differences) or result.learned_the_same is False
 
 
 def _show_changes(out: Console, folder: Path, changed_inputs: Sequence[str]) -> None:
@@ -290,8 +290,8 @@ def _show_result(out: Console, result: Rerun) -> None:
         out.print(f"{name}: {comparison}")
     episodes = f"{counted(sum(result.by_sameness.values()), 'episode')} compared with those of {result.rerun_of}"
     out.print(f"{episodes}: {tally(result.by_sameness) or 'none'}.")
-    if result.learnt_the_same is not None:
-        out.print(f"What was learned from them is {'the same' if result.learnt_the_same else 'different'}.")
+    if result.learned_the_same is not None:
+        out.print(f"What was learned from them is {'the same' if result.learned_the_same else 'different'}.")
     if result.deterministic and _has_diverged(result):
         out.print("All replies were recorded, so every episode should have been the same.")
 

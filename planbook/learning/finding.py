@@ -98,7 +98,7 @@ def generalise_plans(
     found = type_named(knowledge, kind)
     if found is None:
         return None
-    source = f"learnt from the plans of {', '.join(example.task_id for example in found.examples)}"
+    source = f"learned from the plans of {', '.join(example.task_id for example in found.examples)}"
     try:
         code = procedure_code(found)
         return learned_procedure(code, kind, environment, source, options) if code is not None else None

@@ -102,7 +102,8 @@ def export(run: Run) -> Path:
 
     Return the folder of the library.
     """
-    folder, name = run.folder / "learnt", run.config.environment.name
+    former = run.folder / "learnt"  # an earlier planbook gave it this name
+    folder, name = former if former.is_dir() else run.folder / "learned", run.config.environment.name
     write_knowledge(folder, with_manual(run, learned_state(run)))
     environment = render_environment(run.config.environment, run.config.environment_options)
     replace_files(folder / name, {ENVIRONMENT_FILE: f"{environment}\n"})

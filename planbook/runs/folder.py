@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from planbook.atomic_files import write_atomically
 from planbook.config import RECORDINGS, BuildingSettings, Config, PlayingSettings, StrictModel
@@ -214,6 +214,11 @@ class RunInputs(StrictModel):
     models: dict[str, str] = {}
     prices: dict[str, str] = {}
     seeds: dict[str, int | None] = {}
+
+    @field_validator("knowledge")
+    @classmethod
+    def _present_names(cls, digests: dict[str, str]) -> dict[str, str]:
+        return {name.replace("learnt (all)", "learned (all)"): digest for name, digest in digests.items()}
 
     @property
     def digests(self) -> frozenset[str]:

@@ -51,7 +51,7 @@ def test_a_procedure_is_repaired_after_the_first_task_that_it_fails(change: str,
 def test_a_repair_of_a_librarys_procedure_is_verified_on_the_librarys_tasks(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     build(first, "-o", "after=9", "--seeds", "0-2")
-    build(second, "-o", "after=0", "--seeds", "3-4", "--library", first / "learnt")
+    build(second, "-o", "after=0", "--seeds", "3-4", "--library", first / "learned")
     assert versions(second) == [(2, 1)] * 2
     assert invoke("report", second, "--out", tmp_path / "report.html").returncode == 0
     assert "1 version of procedures published, 1 of them repairs" in (tmp_path / "report.html").read_text()

@@ -138,7 +138,7 @@ def test_only_tasks_whose_prompts_have_a_part_are_played(built_run: Path, tmp_pa
 
 def test_skills_of_a_learned_library_can_be_left_out(built_run: Path, tmp_path: Path) -> None:
     options = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path / "effect")
-    found = invoke("effect", built_run / "learnt", "--env", "toy", "--parts", "skill:fetch", *options)
+    found = invoke("effect", built_run / "learned", "--env", "toy", "--parts", "skill:fetch", *options)
     assert found.returncode == 0, found.printed
     assert (found.result["parts"][0]["affected"], found.result["parts"][0]["solved"]) == (4, 0)
     fork = ("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--json", "--without")

@@ -1,4 +1,4 @@
-"""Runs that an earlier version began, with former names of kinds of events, are read and resumed."""
+"""Runs of earlier versions, in which kinds of events and other things have former names, are read and resumed."""
 
 import shutil
 import sqlite3
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from planbook.planner.procedure_files import parse_procedure
 from planbook.store.rows import FORMER_KINDS
 from tests import stepwise_script
 from tests.flows import BUILD, history, invoke, without_times
@@ -49,6 +50,31 @@ def test_a_killed_run_with_former_kinds_of_events_is_resumed(kind: str, tmp_path
     assert {kind, "sitting", "invocation"} <= stored_kinds(killed), "the run has events with former and present kinds"
     events = [[event for event in history(folder) if event[1] != "piece"] for folder in (killed, whole)]
     assert events[0] == events[1]
+
+
+def test_a_run_keeps_the_former_name_of_the_folder_of_what_it_learned(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert invoke(*COMMANDS["learned"], "--out", run).returncode == 0
+    (run / "learned").rename(run / "learnt")
+    assert invoke("formulate", run).returncode == 0
+    assert (run / "learnt" / "toy" / "manual.md").exists()
+    assert not (run / "learned").exists()
+
+
+def test_the_learned_library_has_its_former_name_in_commands_and_runs(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "run.json"
+    command = ("test", "--env", "alfworld", "--split", "generated:1", "--model", "none", "--out", file.parent)
+    assert invoke(*command, "--library", "learnt").returncode == 0
+    text = file.read_text()
+    assert '"library": "learned"' in text
+    file.write_text(text.replace('"library": "learned"', '"library": "learnt"'))
+    assert invoke(*command, "--library", "learned").returncode == 0
+
+
+def test_a_procedure_with_a_former_source_is_learned() -> None:
+    sources = (f"learn{ending} from fetch/0 by m/planner" for ending in ("t", "ed"))
+    texts = (f'"""Fetch.\n\nworld: toy\ntype: fetch\nsource: {source}\n"""\n' for source in sources)
+    assert all(parse_procedure(text, "fetch.py").is_learned for text in texts)
 
 
 def test_former_kinds_of_events_are_shown_and_exported(tmp_path: Path) -> None:

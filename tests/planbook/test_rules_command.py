@@ -63,8 +63,8 @@ def test_an_undo_restores_the_earlier_rules_in_tests_manuals_and_files(run: Path
     assert undone.returncode == 0
     assert undone.stdout.splitlines()[-1] == "   7  user: went back to the rules before change 1"
     assert ids(run) == ["rule_0", "rule_1", "rule_2"]
-    assert "rule_3" not in (run / "learnt" / "toy" / "rules.json").read_text()
-    assert not (run / "learnt" / "toy" / "manual.md").exists()
+    assert "rule_3" not in (run / "learned" / "toy" / "rules.json").read_text()
+    assert not (run / "learned" / "toy" / "manual.md").exists()
     command = ("test", "--env", "toy", "--types", "fetch", "--library", run, "--model", scripted(), "--out")
     assert invoke(*command, tmp_path / "listed").returncode == 0
     assert invoke("formulate", run).returncode == 0

@@ -240,7 +240,7 @@ def test_the_cost_of_learning_is_read_once_for_a_run_that_is_watched(home: Path,
 
 
 @pytest.mark.parametrize(
-    "command", ["run --env toy --split all:2", "test --env alfworld --library learnt --split generated:1"]
+    "command", ["run --env toy --split all:2", "test --env alfworld --library learned --split generated:1"]
 )
 def test_nothing_is_reported_if_nothing_was_spent_on_learning_or_its_cost_is_unknown(
     command: str, tmp_path: Path
