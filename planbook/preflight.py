@@ -30,6 +30,7 @@ from planbook.runs import (
     changes,
     is_run,
     recorded_endings,
+    recorded_inputs,
     versions,
 )
 from planbook.wording import listed
@@ -261,6 +262,5 @@ def finished_endings(run: Run) -> dict[int, Ending]:
 
 def _latest_inputs(run: Run) -> RunInputs | None:
     """Return the latest recorded inputs: those of the last resume that found changes, or those of the run's start."""
-    rows: Any = run.store.events("run", INVOCATION)
-    recorded = [row.body[INPUTS_KEY] for row in rows if INPUTS_KEY in row.body]
-    return RunInputs.model_validate(recorded[-1]) if recorded else run.initial_inputs
+    recorded = filter(None, (recorded_inputs(row.body) for row in run.store.events("run", INVOCATION)))
+    return [run.initial_inputs, *recorded][-1]

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         last_attempt,
         last_scope,
         recorded_endings,
+        recorded_inputs,
         superseded_scopes,
     )
 else:

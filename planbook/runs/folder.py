@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from planbook.atomic_files import write_atomically
 from planbook.config import RECORDINGS, BuildingSettings, Config, PlayingSettings, StrictModel
@@ -312,7 +312,9 @@ class RunFile(BaseModel):
     """True if plans may run where the kernel cannot confine them."""
     store: Schema | None = None
     """The PostgreSQL schema that holds the events, or None if they are in the run's folder."""
-    initial_inputs: RunInputs | None = Field(default=None, alias="made_of")
+    initial_inputs: RunInputs | None = Field(
+        default=None, validation_alias=AliasChoices("inputs", "made_of"), serialization_alias="inputs"
+    )
     """The inputs of the run when it began, or None if they were not recorded."""
     library_run: LibraryRun | None = Field(default=None, exclude_if=lambda library: library is None)
     """The library when the run began, or None if it is not a run, or was not recorded."""

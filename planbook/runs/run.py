@@ -325,12 +325,18 @@ AGAIN = "again"
 """Key in an event that begins an invocation. Its value lists scopes of attempts whose endings no longer count, because
 this invocation plays their episodes again."""
 
-INPUTS_KEY = "made_of"
+INPUTS_KEY = "inputs"
 """Key of the current inputs in an event that begins an invocation.
 
 The event has this key if the inputs or versions differ from those at the run's start, or if the inputs differ from
 those that were recorded last.
 """
+
+
+def recorded_inputs(body: Mapping[str, Any]) -> RunInputs | None:
+    """Return the inputs in an event that begins an invocation, or None. Earlier versions called them ``made_of``."""
+    inputs = body.get(INPUTS_KEY, body.get("made_of"))
+    return RunInputs.model_validate(inputs) if inputs else None
 
 
 def _library_run(folder: Path) -> LibraryRun | None:

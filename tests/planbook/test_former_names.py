@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from planbook.planner.procedure_files import parse_procedure
+from planbook.runs import RunInputs, recorded_inputs
 from planbook.store.rows import FORMER_KINDS
 from tests import stepwise_script
 from tests.flows import BUILD, history, invoke, without_times
@@ -30,6 +31,10 @@ def use_former_names(folder: Path) -> None:
     """Make a run look as if an earlier version of planbook had recorded it."""
     with closing(sqlite3.connect(folder / "run.db")) as database, database:
         database.executemany("UPDATE event SET kind = ? WHERE kind = ?", FORMER_KINDS.items())
+    file = folder / "run.json"
+    text = file.read_text()
+    assert '"inputs": {' in text
+    file.write_text(text.replace('"inputs": {', '"made_of": {'))
 
 
 def stored_kinds(folder: Path) -> set[str]:
@@ -69,6 +74,16 @@ def test_the_learned_library_has_its_former_name_in_commands_and_runs(tmp_path: 
     assert '"library": "learned"' in text
     file.write_text(text.replace('"library": "learned"', '"library": "learnt"'))
     assert invoke(*command, "--library", "learned").returncode == 0
+
+
+def test_inputs_of_an_invocation_are_read_under_their_former_name() -> None:
+    former, present = (recorded_inputs({key: {"data": {"games": "abc"}}}) for key in ("made_of", "inputs"))
+    assert former == present == RunInputs(data={"games": "abc"})
+    assert recorded_inputs({"jobs": 1}) is None
+
+
+def test_what_a_library_run_learned_has_its_present_name_among_the_inputs() -> None:
+    assert RunInputs(knowledge={"learnt (all)": "abc"}) == RunInputs(knowledge={"learned (all)": "abc"})
 
 
 def test_a_procedure_with_a_former_source_is_learned() -> None:

@@ -124,7 +124,7 @@ def test_a_run_whose_library_has_no_knowledge_is_a_baseline(home: Path, curve: F
     compared = invoke("compare", tmp_path / "without", home / "curve" / "after-4").printed
     assert "the tokens spent on learning are saved after" in compared
     file = tmp_path / "without" / "run.json"
-    digest = json.loads(file.read_text())["made_of"]["prompts"]["action_docs.j2"]
+    digest = json.loads(file.read_text())["inputs"]["prompts"]["action_docs.j2"]
     file.write_text(file.read_text().replace(digest, "0" * len(digest)))
     changed = [invoke(command, tmp_path / "without", home / "curve" / "after-4") for command in ("compare", "stats")]
     assert not any("the tokens spent on learning are saved after" in each.printed for each in changed), (
