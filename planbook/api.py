@@ -147,7 +147,7 @@ def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
 
     Takes the arguments of ``run``, and these, which control learning: ``start``, ``tasks_per_type``, ``solved_after``,
     ``max_rules``, ``libraries_only``, ``procedures``, ``conclusions``, ``verify`` and ``sources``.
-    The folder ``learnt`` in the run's folder holds what was learned. Raises the errors of ``run``.
+    The folder ``learned`` in the run's folder holds what was learned. Raises the errors of ``run``.
 
         built = planbook.build(env="alfworld", split="generated", model="openai:gpt-4o", tasks_per_type=3)
         tested = planbook.test(env="alfworld", library=built.folder)

@@ -20,8 +20,8 @@ from planbook.options import Option, option, parse_pairs
 from planbook.planner import DEFAULT_ROLE, Budget, PlannerError, Sampling, Timeouts, is_method_file, known_method
 from planbook.sandbox import Limits
 
-SHIPPED_LIBRARY, LEARNED_LIBRARY = "shipped", "learnt"
-LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNED_LIBRARY: SHIPPED / "learnt"}
+SHIPPED_LIBRARY, LEARNED_LIBRARY = "shipped", "learned"
+LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNED_LIBRARY: SHIPPED / "learned"}
 """The shipped libraries: procedures written by hand, and what a recorded run of `planbook build` learned."""
 RECORDINGS = SHIPPED / "recordings"
 """The folder of the recorded replies that ship with planbook, for models named ``recorded:NAME``."""
@@ -87,6 +87,11 @@ def _parsed_pairs(flag: str) -> BeforeValidator:
     return parsed_with(lambda value: parse_pairs(value, flag))
 
 
+def _present_library(name: Any) -> Any:
+    """Return the present name of a library, which an earlier planbook may have called ``learnt``."""
+    return LEARNED_LIBRARY if name == "learnt" else name
+
+
 def split_names(value: Any) -> Any:
     """Split a string at its commas, and return the non-empty parts. Return a value that is not a string unchanged."""
     return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
@@ -136,9 +141,9 @@ class PlayingSettings(StrictModel):
         Option("Episodes"),
         exclude_if=lambda dry_run: not dry_run,
     )
-    library: str = option(
+    library: Annotated[str, BeforeValidator(_present_library)] = option(
         SHIPPED_LIBRARY,
-        "The planner's knowledge: shipped (the default), learnt (the default of `test` and `mcp`, if there is one), a "
+        "The planner's knowledge: shipped (the default), learned (the default of `test` and `mcp`, if there is one), a "
         "run of `planbook build`, or a folder.",
         Option("Library", metavar="NAME|FOLDER"),
     )

@@ -191,7 +191,7 @@ def _learned_digests(config: Config, folder: Path) -> dict[str, str]:
     with closing(Run.open(folder)) as run:
         if run.config.learning is None or (state := knowledge.find_learned_state(run, config.after)) is None:
             return {}
-        return {"learnt (all)": texts_digest([knowledge.with_manual(run, state).model_dump_json()])}
+        return {"learned (all)": texts_digest([knowledge.with_manual(run, state).model_dump_json()])}
 
 
 def _start_names(config: Config) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from planbook.runs import (
     changed_versions,
     is_run,
     recorded_endings,
+    recorded_inputs,
     versions,
 )
 from planbook.wording import listed
@@ -243,7 +244,7 @@ def _join(changes: list[InputChange]) -> str:
 
 def _would_mix_episodes(run: Run, plays_again: bool) -> bool:
     """Return True if some episodes of the run have begun, and some are still to be played, or will be played again."""
-    kinds: tuple[EventKind, ...] = ("task", "learnt")
+    kinds: tuple[EventKind, ...] = ("task", "learned")
     begun = any(event.scope.startswith(("task/", "learn/")) for event in run.store.events(kind=kinds))
     return begun and (plays_again or len(finished_endings(run)) < len(run.entries()))
 
@@ -262,6 +263,5 @@ def finished_endings(run: Run) -> dict[int, Ending]:
 
 def _latest_inputs(run: Run) -> RunInputs | None:
     """Return the latest recorded inputs: those of the last resume that found changes, or those of the run's start."""
-    rows: Any = run.store.events("run", INVOCATION)
-    recorded = [row.body[INPUTS_KEY] for row in rows if INPUTS_KEY in row.body]
-    return RunInputs.model_validate(recorded[-1]) if recorded else run.initial_inputs
+    recorded = filter(None, (recorded_inputs(row.body) for row in run.store.events("run", INVOCATION)))
+    return [run.initial_inputs, *recorded][-1]

@@ -8,24 +8,24 @@ from collections.abc import Callable
 from planbook.divergence import Comparison, Sameness, compared_events, first_difference
 from planbook.envs import EnvsError, MissingRequirement
 from planbook.planner import NO_MODELS, Ending, MemoryJournal, ModelError, Roles, play
-from planbook.runs import Entry, Run, last_scope, recorded_endings
+from planbook.runs import EpisodeEntry, Run, last_scope, recorded_endings
 from planbook.workers import EpisodeWorker, Execution, ReplyRepeater, play_in_order, replies_by_place
 
-OnComparison = Callable[[Entry, Comparison], None]
+OnComparison = Callable[[EpisodeEntry, Comparison], None]
 
 
 def replay_run(run: Run, on_comparison: OnComparison, execution: Execution) -> bool:
     """Play every episode again, in threads, and compare it with its recording. Return False after Ctrl-C."""
     endings = recorded_endings(run)
 
-    def compare(entry: Entry, worker: EpisodeWorker) -> Comparison:
+    def compare(entry: EpisodeEntry, worker: EpisodeWorker) -> Comparison:
         return replay_episode(run, entry, worker, endings.get(entry.index))
 
     jobs = execution.jobs if run.config.environment.parallel else 1
     return play_in_order(run, compare, on_comparison, execution, jobs=jobs, roles=NO_MODELS)
 
 
-def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, original: Ending | None) -> Comparison:
+def replay_episode(run: Run, entry: EpisodeEntry, worker: EpisodeWorker, original: Ending | None) -> Comparison:
     """Play an episode again, and compare it with its recording. ``original`` is the recorded ending.
 
     The models give their recorded replies, whatever they are asked, and the planner recalls the recorded knowledge.

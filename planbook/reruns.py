@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from planbook.divergence import Comparison, Sameness, compared_events, first_difference
 from planbook.knowledge import find_learned_state
 from planbook.planner import Outcome, Step, Trajectory, format_call
-from planbook.runs import Entry, Fork, Run, last_attempt, last_scope, recorded_endings
+from planbook.runs import EpisodeEntry, Fork, Run, last_attempt, last_scope, recorded_endings
 from planbook.store import Events
 
 
-def compare_episodes(original: Run, repetition: Run) -> Iterator[tuple[Entry, Comparison]]:
+def compare_episodes(original: Run, repetition: Run) -> Iterator[tuple[EpisodeEntry, Comparison]]:
     """Yield each episode of the original run with its comparison, in order.
 
     If the repetition is a fork, only one episode is compared, because a fork repeats only one.
@@ -32,7 +32,7 @@ def have_same_knowledge(first: Run, second: Run) -> bool:
     return (first_state and first_state.knowledge) == (second_state and second_state.knowledge)
 
 
-def _first_difference(original: Run, old: Entry, repetition: Run, new: Entry) -> Comparison:
+def _first_difference(original: Run, old: EpisodeEntry, repetition: Run, new: EpisodeEntry) -> Comparison:
     """Compare the events of two episodes or, if the repetition is a fork, only the actions."""
     if not repetition.forked:
         return first_difference(_compared_events(original, old), _compared_events(repetition, new))
@@ -41,7 +41,7 @@ def _first_difference(original: Run, old: Entry, repetition: Run, new: Entry) ->
     return first_difference(_as_events(old_actions), _as_events(new_actions))
 
 
-def _compared_events(run: Run, entry: Entry) -> Events:
+def _compared_events(run: Run, entry: EpisodeEntry) -> Events:
     path = last_scope(run, entry)
     return compared_events(run.journal(path).events, path)
 
@@ -72,7 +72,7 @@ def kept_steps(episode: Trajectory, action_count: int) -> list[Step]:
     return [step for number, step in enumerate(steps) if number not in undone]
 
 
-def actions_taken(run: Run, entry: Entry, fork_with_plan: Fork | None = None) -> list[str]:
+def actions_taken(run: Run, entry: EpisodeEntry, fork_with_plan: Fork | None = None) -> list[str]:
     """Return the actions of an episode with their observations, regardless of the plan code that called them.
 
     If ``fork_with_plan`` is given, a fork that continues the episode with a new plan, leave out the actions before the

@@ -34,9 +34,9 @@ from planbook.terminal import describe_spending
 from planbook.wording import describe_event, first_line
 from planbook.workers import Request as ControlRequest, send_request
 
-ACTIVITY = ("act", "ask", "cell", "heard")
+ACTIVITY = ("act", "ask", "cell", "piece")
 """Kinds of events that show what happens in an open episode: an action (``act``), a reply of a model (``ask``), the end
-of a cell, which is a piece of plan code run as a unit, and a part of a streamed reply (``heard``)."""
+of a cell, which is a piece of plan code run as a unit, and a part of a streamed reply (``piece``)."""
 RunState = Literal["playing", "paused", "pausing", "stopping", "stopped", "finished"]
 ACCEPTED_REQUESTS: dict[RunState, tuple[ControlRequest, ...]] = {
     "playing": ("pause", "stop"),
@@ -173,7 +173,7 @@ def _describe_activity(activity: Event) -> str:
     body: Any = activity.body
     if activity.kind == "ask":
         return f"{body['role']} replied to {body['template']}"
-    if activity.kind != "heard":
+    if activity.kind != "piece":
         return first_line(describe_event(activity.kind, body).strip())[:MAX_CHARS]
     lines = [line for line in body["text"].splitlines() if line.strip()]
     return f"writing: {lines[-1] if lines else ''}"[:MAX_CHARS]

@@ -137,16 +137,16 @@ class EpisodeStopped(BaseException):
 
 
 class BudgetEnded(BaseException):
-    """The run's budget is used up. ``larger`` is a limit with which the run could continue, such as ``calls=120``."""
+    """The run's budget is used up. ``suggested_limit`` is one with which it could continue, such as ``calls=120``."""
 
-    def __init__(self, message: str = "", larger: str = "") -> None:
-        self.larger = larger
+    def __init__(self, message: str = "", suggested_limit: str = "") -> None:
+        self.suggested_limit = suggested_limit
         super().__init__(message)
 
     @property
     def name(self) -> str:
         """The name of the limit that was reached."""
-        return self.larger.partition("=")[0]
+        return self.suggested_limit.partition("=")[0]
 
 
 class JournalFailed(BaseException):

@@ -22,9 +22,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 OldSpanKind = Literal["subtask", "goal", "plan", "branch", "node"]
 """The kinds of events that only planbook 0.1 wrote, since it had no spans."""
-EpisodeKind = Literal["task", "recall", "heard", "ask", "act", "rewind", "cell", "outcome", "span"]
-RunKind = Literal["learnt", "undo", "versions", "sitting", "control"]
-INVOCATION: Final = "sitting"
+EpisodeKind = Literal["task", "recall", "piece", "ask", "act", "rewind", "cell", "outcome", "span"]
+RunKind = Literal["learned", "undo", "versions", "invocation", "control"]
+INVOCATION: Final = "invocation"
 """The kind of the events that record the beginning, the pauses and the end of an invocation of planbook."""
 EventKind = EpisodeKind | RunKind | OldSpanKind
 """The kinds of events: those of an episode, and those of a whole run."""

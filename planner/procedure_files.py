@@ -15,8 +15,8 @@ from planbook.planner.errors import BadProcedure
 from planbook.planner.types import Record
 from planbook.sandbox import Fault, bound_names, check_procedure, parse
 
-LEARNED = "learnt from "
-"""If a model wrote a procedure, the value of its header line ``source`` begins with these words."""
+LEARNED = ("learned from ", "learnt from ")
+"""Beginnings of the header line ``source`` of a procedure that a model wrote. Earlier versions wrote the second one."""
 
 
 class Procedure(Record):

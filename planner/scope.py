@@ -175,7 +175,7 @@ class Scope:
         if recorded is not None:
             return self._recorded_reply(number, request, prompt_data, recorded, new_reader)
         earlier = self._earlier_pieces(number)
-        stream = ReplyStream(lambda: new_reader(lambda text: self.record("heard", ask=number, text=text)), earlier)
+        stream = ReplyStream(lambda: new_reader(lambda text: self.record("piece", ask=number, text=text)), earlier)
         question = asking(f"{role}: {template}", f"{self.path}/{number}", prompt_data)
         with question, self.roles.reserve_cost(role, fitted.messages):
             on_text = None if stream.reader.needs_whole_reply else stream
@@ -194,7 +194,7 @@ class Scope:
             }
             self._write("ask", number, body)
         if stream.contradicts_record:
-            raise JournalMismatch(self.path, "heard", number, reply.text, "another reply of the model")
+            raise JournalMismatch(self.path, "piece", number, reply.text, "another reply of the model")
         return reply, stream.reader
 
     def _recorded_reply(
@@ -215,13 +215,13 @@ class Scope:
         if different := [key for key, value in request.items() if key in compared_keys and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _select(recorded, different), _select(request, different))
         reply = Reply.model_validate(recorded["reply"])
-        reader = new_reader(lambda text: self._next("heard"))  # the pieces are already recorded
+        reader = new_reader(lambda text: self._next("piece"))  # the pieces are already recorded
         reader.feed(reply.text)
         return reply, reader
 
     def _earlier_pieces(self, ask: int) -> str:
         """Return the part of a reply that an interrupted invocation of the run recorded."""
-        bodies = (self.journal.get(self.path, "heard", number) for number in count(self._events["heard"]))
+        bodies = (self.journal.get(self.path, "piece", number) for number in count(self._events["piece"]))
         pieces: Iterator[Any] = takewhile(lambda body: body is not None and body["ask"] == ask, bodies)
         return "".join(piece["text"] for piece in pieces)
 

@@ -175,7 +175,7 @@ def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     events = list(events)
     first_pieces: dict[tuple[str, int], int] = {}
     for order, event in enumerate(events):
-        if event.kind == "heard":
+        if event.kind == "piece":
             first_pieces.setdefault((event.scope, event.body["ask"]), order)
     asks: Counter[str] = Counter()
     ordered: list[tuple[int, AnyEvent]] = []
@@ -183,7 +183,7 @@ def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
         if event.kind == "ask":
             ordered.append((first_pieces.get((event.scope, asks[event.scope]), order), event))
             asks[event.scope] += 1
-        elif event.kind != "heard":
+        elif event.kind != "piece":
             ordered.append((order, event))
     return [event for _, event in sorted(ordered, key=itemgetter(0))]
 

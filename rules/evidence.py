@@ -82,13 +82,13 @@ _EVIDENCE_COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 class Citation(LearnedRecord):
     """The rules that one episode cited, and whether it obeyed each rule that has a check.
 
-    ``blamed_agent`` holds the ids of the cited rules that, according to the Builder, the agent ignored.
+    ``ignored_rule_ids`` holds the ids of the cited rules that, according to the Builder, the agent ignored.
     """
 
     episode: str
     rule_ids: tuple[str, ...]
     solved: bool
-    blamed_agent: frozenset[str] = frozenset()
+    ignored_rule_ids: frozenset[str] = Field(default=frozenset(), alias="blamed_agent")
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
     """Maps the id of each rule whose check gave an answer to whether the episode obeyed it."""
 
@@ -127,7 +127,7 @@ def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
             previous = counted.get(id, NO_EVIDENCE)
             counted[id] = Evidence(
                 cited=previous.cited + 1,
-                unblamed=previous.unblamed + (id not in citation.blamed_agent),
+                unblamed=previous.unblamed + (id not in citation.ignored_rule_ids),
                 solved=previous.solved + citation.solved,
                 obedience=previous.obedience,
             )

@@ -29,7 +29,7 @@ from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.report import report_runs
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from planbook.sandbox import Sandbox
 from planbook.store import EpisodeJournal
 from tests.browser import need_browser
@@ -105,14 +105,14 @@ def run_with_prompts(folder: Path, seeds: int = 3) -> Run:
     return run
 
 
-def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
+def _play(run: Run, entry: EpisodeEntry, sandbox: Sandbox, roles: Roles) -> None:
     journal = EpisodeJournal(run.store, entry.path)
     settings = EpisodeSettings(actions=run.config.actions)
     episode = Episode(entry.task, Toy(), sandbox, journal, settings=settings, path=entry.path, roles=roles)
     play(episode, METHODS["automanual"].play, AutoManualOptions())
     trajectory = read_trajectory(entry.path, run.store.events(entry.path))
     conclude(Scope(journal, entry.path, roles).child("conclusion"), trajectory, Toy, Toy.Options())
-    run.store.put(f"{entry.path}/builder/0", "learnt", 0, {"edits": [{"content": f"Open every box. {HOSTILE}"}]})
+    run.store.put(f"{entry.path}/builder/0", "learned", 0, {"edits": [{"content": f"Open every box. {HOSTILE}"}]})
 
 
 def many_endings(folder: Path, outcomes: Sequence[Outcome], kind: str = "fetch") -> Run:

@@ -12,7 +12,7 @@ from planbook.planner import Body, Ending, Outcome, Reply, Usage
 from planbook.results import read_run
 from planbook.results.rows import NOT_PLAYED, EpisodeResult
 from planbook.results.summary import Summary, summarise
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from planbook.workers import Execution
 from tests.command import ROOT
 
@@ -107,7 +107,7 @@ class EpisodeWriter:
             self.put(self.path, "outcome", ending.model_dump(mode="json"))
 
 
-def results(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[EpisodeResult]:
+def results(entries: Sequence[EpisodeEntry], endings: Mapping[int, Ending]) -> list[EpisodeResult]:
     """Return the results of episodes. ``endings`` maps the indices of episodes that were run to their endings."""
     return [EpisodeResult(entry, ending=endings.get(entry.index, NOT_PLAYED)) for entry in entries]
 

@@ -12,6 +12,6 @@ run="runs/recording-$1"
 .venv/bin/planbook "${command[@]}" --model "recorded:$file+exchange:$2" --out "$run"
 if [ "${command[0]}" = build ]; then
   .venv/bin/planbook formulate "$run"
-  mkdir -p manuals/learnt
-  cp -r "$run/learnt/." manuals/learnt/
+  mkdir -p manuals/learned
+  cp -r "$run/learned/." manuals/learned/
 fi

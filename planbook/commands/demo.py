@@ -60,7 +60,7 @@ def demo(out: Path | None) -> int:
     if missing:
         screen.print(f"MiniWoB++ is left out: {missing[0].name} is missing. To add it: {missing[0].remedy}\n")
     codes += [_call(PLANNERS_TITLE, PLANNER_RUNS, out), _call(LEARNING_TITLE, LEARNING_COMMANDS, out)]
-    if plan := min((out / "build" / "learnt").rglob("procedures/*.py"), default=None):
+    if plan := min((out / "build" / "learned").rglob("procedures/*.py"), default=None):
         screen.print(NEXT_STEPS.format(out=out, plan=plan, kind=plan.stem))
     return max(codes)
 

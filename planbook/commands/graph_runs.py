@@ -107,7 +107,11 @@ class _GraphPasses:
         try:
             finished = in_threads(1, self._run_passes, self.switches.stop)
         except BudgetEnded as ended:
-            return errors.OUT_OF_BUDGET, f"Stopped: {ended}", f"Continue {same_command} --budget {ended.larger}"
+            return (
+                errors.OUT_OF_BUDGET,
+                f"Stopped: {ended}",
+                f"Continue {same_command} --budget {ended.suggested_limit}",
+            )
         except UnusableReply as unusable:
             return errors.BROKEN, f"A pass failed: {unusable}", f"Ask that node again {same_command}"
         except JournalMismatch as mismatch:

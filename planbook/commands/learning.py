@@ -156,7 +156,7 @@ def formulate_command(folder: Path, settings: Settings) -> CommandResult:
         try:
             formulate(run, config)
         except BudgetEnded as ended:
-            out.print(f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.larger}")
+            out.print(f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.suggested_limit}")
             code = errors.OUT_OF_BUDGET
         finally:
             run.end_invocation()

@@ -30,7 +30,17 @@ from planbook.preflight import (
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
 from planbook.results.summary import UNSAFE, Summary, failure_lines, figure_parts, results_table, spending_lines
-from planbook.runs import AGAIN, Entry, Fork, Run, broken_scopes, is_run, last_scope, new_folder, recorded_endings
+from planbook.runs import (
+    AGAIN,
+    EpisodeEntry,
+    Fork,
+    Run,
+    broken_scopes,
+    is_run,
+    last_scope,
+    new_folder,
+    recorded_endings,
+)
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
@@ -202,7 +212,7 @@ def play_run(
         out.print(f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget reserved for it.")
     if stopped is not None:
         over_budget = isinstance(stopped, BudgetEnded)
-        larger = ("--budget", stopped.larger) if isinstance(stopped, BudgetEnded) else ()
+        larger = ("--budget", stopped.suggested_limit) if isinstance(stopped, BudgetEnded) else ()
         advice = "" if in_series else f" Resume with: {_resume_line(run, execution, *larger)}"
         out.print(f"Stopped: {stopped}.{advice}" if over_budget else f"{stopped}{advice}")
         return errors.OUT_OF_BUDGET if over_budget else errors.INTERRUPTED, summary
@@ -312,7 +322,7 @@ def _play_with_progress(
     finished_before = finished_endings(run)
     progress = Progress(run, title, len(run.entries()), finished_before.values(), lambda: listener.switches.paused)
 
-    def on_ending(entry: Entry, ending: Ending) -> None:
+    def on_ending(entry: EpisodeEntry, ending: Ending) -> None:
         if entry.index in finished_before:  # a resumed build also reports the episodes of earlier invocations
             return
         progress.count(ending)
@@ -331,7 +341,7 @@ def _play_with_progress(
 
 
 def _play_open_episodes(
-    run: Run, on_ending: Callable[[Entry, Ending], None], execution: Execution, on_event: OnEvent | None
+    run: Run, on_ending: Callable[[EpisodeEntry, Ending], None], execution: Execution, on_event: OnEvent | None
 ) -> bool:
     """Play the open episodes. Return False if the run was stopped."""
     if not run.config.learning:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from rich.console import Console
 
 from planbook import errors
@@ -33,7 +33,7 @@ from planbook.preflight import check_config
 from planbook.replay import replay_run
 from planbook.reruns import compare_episodes, have_same_knowledge, kept_steps
 from planbook.runs import (
-    Entry,
+    EpisodeEntry,
     Fork,
     Run,
     changed_inputs,
@@ -53,10 +53,10 @@ class Rerun(BaseModel):
 
     ``differed`` lists the inputs that have changed. ``by_sameness`` maps each kind of result to its number of episodes.
     ``differences`` maps each episode that differs from the original to its first difference; if
-    ``deterministic`` is True, there should be none. ``learnt_the_same`` is None unless the runs learn.
+    ``deterministic`` is True, there should be none. ``learned_the_same`` is None unless the runs learn.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, serialize_by_alias=True)
 
     rerun_of: str
     run: str
@@ -64,7 +64,7 @@ class Rerun(BaseModel):
     deterministic: bool
     by_sameness: dict[str, int]
     differences: dict[str, Comparison]
-    learnt_the_same: bool | None = None
+    learned_the_same: bool | None = Field(default=None, serialization_alias="learnt_the_same")
 
 
 @click.command(cls=Command)
@@ -155,7 +155,7 @@ def _describe_changes(run: Run, config: Config, tasks: Sequence[Task], prices: P
 
 
 def prepare_fork(
-    run: Run, entry: Entry, at: int, inputs: RerunInputs, plan: GivenCode | None, without: Sequence[str]
+    run: Run, entry: EpisodeEntry, at: int, inputs: RerunInputs, plan: GivenCode | None, without: Sequence[str]
 ) -> RerunInputs:
     """Prepare to continue an episode after ``at`` actions, with another plan, other models or less knowledge.
 
@@ -260,7 +260,7 @@ def play_again(
             for entry, comparison in compared
             if comparison.sameness is Sameness.DIFFERENT
         },
-        learnt_the_same=same_knowledge,
+        learned_the_same=same_knowledge,
     )
     for version_change in versions_changed:
         screen.print(f"The environment has changed: {version_change}.")
@@ -268,18 +268,18 @@ def play_again(
     return code or (errors.BROKEN if _has_diverged(result) and result.deterministic else errors.OK), result
 
 
-def _episode_name(entry: Entry) -> str:
+def _episode_name(entry: EpisodeEntry) -> str:
     return f"{entry.task.id} (repeat {entry.repeat})" if entry.repeat else entry.task.id
 
 
-def _count_by_sameness(compared: Iterable[tuple[Entry, Comparison]]) -> dict[str, int]:
+def _count_by_sameness(compared: Iterable[tuple[EpisodeEntry, Comparison]]) -> dict[str, int]:
     """Return the number of episodes for each kind of result."""
     counts = Counter(comparison.sameness for _, comparison in compared)
     return {kind.value: counts[kind] for kind in Sameness}
 
 
 def _has_diverged(result: Rerun) -> bool:
-    return bool(result.differences) or result.learnt_the_same is False
+    return bool(result.differences) or result.learned_the_same is False
 
 
 def _show_changes(out: Console, folder: Path, changes: Sequence[str]) -> None:
@@ -296,8 +296,8 @@ def _show_result(out: Console, result: Rerun) -> None:
         out.print(f"{name}: {comparison}")
     episodes = f"{counted(sum(result.by_sameness.values()), 'episode')} compared with those of {result.rerun_of}"
     out.print(f"{episodes}: {tally(result.by_sameness) or 'none'}.")
-    if result.learnt_the_same is not None:
-        out.print(f"What was learned from them is {'the same' if result.learnt_the_same else 'different'}.")
+    if result.learned_the_same is not None:
+        out.print(f"What was learned from them is {'the same' if result.learned_the_same else 'different'}.")
     if result.deterministic and _has_diverged(result):
         out.print("All replies were recorded, so every episode should have been the same.")
 
@@ -310,9 +310,9 @@ def replay(folder: Path, settings: Settings) -> CommandResult:
     """Play the episodes of RUN again with their recorded replies, and report where they diverge. Nothing is written."""
     begun = time.monotonic()
     out = console()
-    compared: list[tuple[Entry, Comparison]] = []
+    compared: list[tuple[EpisodeEntry, Comparison]] = []
 
-    def on_comparison(entry: Entry, comparison: Comparison) -> None:
+    def on_comparison(entry: EpisodeEntry, comparison: Comparison) -> None:
         compared.append((entry, comparison))
         if comparison.event:
             out.print(f"{_episode_name(entry)}: {comparison}")

@@ -24,7 +24,7 @@ from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.report import report_runs
 from planbook.results import RunResults, read_folder
 from planbook.results.rows import NOT_PLAYED
-from planbook.runs import CONFIG_FILE, Entry, Run, is_run, recorded_endings
+from planbook.runs import CONFIG_FILE, EpisodeEntry, Run, is_run, recorded_endings
 from planbook.spending import Pricing, load_pricing, spent_so_far
 from planbook.store import Event, restart_scope
 from planbook.terminal import print_parts
@@ -72,7 +72,7 @@ def _print(out: Console, piece: RenderableType) -> None:
     click.echo("\n".join(line.rstrip() for line in captured.get().split("\n")), nl=False)
 
 
-def find_episode(run: Run, name: str, endings: dict[int, Ending]) -> Entry:
+def find_episode(run: Run, name: str, endings: dict[int, Ending]) -> EpisodeEntry:
     """Return the first episode with this name: a number, the id of a task, or `failed` for the first one that failed.
 
     Raises BadArgument if there is no such episode.
@@ -101,7 +101,7 @@ def _is_failure(ending: Ending) -> bool:
     return not ending.outcome.solved and ending.outcome is not Outcome.NOT_RUN
 
 
-def _latest_attempt(entry: Entry, events: list[Event], task: Task | None = None) -> Trajectory:
+def _latest_attempt(entry: EpisodeEntry, events: list[Event], task: Task | None = None) -> Trajectory:
     """Return the latest attempt at an episode, which may still be in progress.
 
     By default, the task is read from the attempt. Raises BadArgument if the attempt has not recorded a task yet.
@@ -116,7 +116,9 @@ def _latest_attempt(entry: Entry, events: list[Event], task: Task | None = None)
         raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun a round yet") from error
 
 
-def _heading(entry: Entry, ending: Ending | None, events: list[Event], price: Pricing) -> Iterator[RenderableType]:
+def _heading(
+    entry: EpisodeEntry, ending: Ending | None, events: list[Event], price: Pricing
+) -> Iterator[RenderableType]:
     task, cost = entry.task, spent_so_far(events, price)
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
     yield safe_text(task.id, "bold").append(f"  episode {entry.index}{repeat}", "dim")

@@ -68,7 +68,7 @@ def _parts_of_comparison(compared: RunComparison, letters: Letters) -> Iterator[
         yield _costs_table(compared, letters)
     names = {compared.first.run: first, compared.second.run: second}
     sides = (compared.first, compared.second)
-    if any(side.paying and side.paying.beside for side in sides):
+    if any(side.paying and side.paying.baseline for side in sides):
         yield from payoff_table({names[side.run]: side.paying and side.paying.named(names) for side in sides})
     yield from result_lines(compared, letters)
 

@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.atomic_files import open_atomic
 from planbook.envs import missing_extra
@@ -23,7 +23,7 @@ from planbook.errors import BadArgument
 from planbook.export.conversations import write_conversations
 from planbook.planner import TRAJECTORY_SCHEMA, Call, Ending, RunFacts, Trajectory
 from planbook.results.rows import NOT_PLAYED
-from planbook.runs import Entry, Run, last_attempt, model_without_folders, recorded_endings, without_folders
+from planbook.runs import EpisodeEntry, Run, last_attempt, model_without_folders, recorded_endings, without_folders
 
 
 class ExportResult(BaseModel):
@@ -33,7 +33,9 @@ class ExportResult(BaseModel):
     count in success rates.
     """
 
-    form: str
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    format: str = Field(serialization_alias="form")
     out: str
     episodes: int = 0
     conversations: int | None = None
@@ -58,7 +60,7 @@ def export(
     with models in these ``roles`` are written or, if ``roles`` is empty, all conversations. Raises BadArgument if the
     file cannot be written, or BadRun if a run cannot be read.
     """
-    exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
+    exported = ExportResult(format=form, out=str(out), runs=tuple(map(str, folders)))
     with open_output(out) as file:
         episodes = chain.from_iterable(_episodes_of(folder, exported, solved, everything) for folder in folders)
         try:
@@ -106,7 +108,7 @@ def facts_of(run: Run, index: int) -> RunFacts:
     )
 
 
-def trajectory_of(run: Run, entry: Entry, facts: RunFacts | None = None) -> Trajectory:
+def trajectory_of(run: Run, entry: EpisodeEntry, facts: RunFacts | None = None) -> Trajectory:
     """Return the last attempt at an episode that has ended. By default, the ``facts`` about its run are read."""
     return last_attempt(run, entry).model_copy(
         update={"repeat": entry.repeat, "run": facts or facts_of(run, entry.index)}

@@ -23,7 +23,7 @@ from planbook.errors import BadArgument, BadRun
 from planbook.export.exporting import TRAJECTORY, BadEpisode, import_arrow
 from planbook.options import differing_names
 from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, TrajectoryRow, read_trajectory, rows_of
-from planbook.runs import RUNS, Entry, Imported, ImportedFile, ImportOrigin, Run, new_folder
+from planbook.runs import RUNS, EpisodeEntry, Imported, ImportedFile, ImportOrigin, Run, new_folder
 from planbook.store import Event
 
 MAX_LISTED = 30
@@ -120,7 +120,7 @@ def _fill(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
     files, rows = _Files(), list[TrajectoryRow]()
     with closing(Run.create(folder, Config(planner=SEVERAL, env=SEVERAL, actions=0), [])) as run:
         for index, trajectory in enumerate(chain.from_iterable(map(files.read, paths))):
-            entry = Entry(index=index, task=trajectory.task, repeat=trajectory.repeat)
+            entry = EpisodeEntry(index=index, task=trajectory.task, repeat=trajectory.repeat)
             rows += [("run", "task", index, entry.model_dump(mode="json")), *rows_of(trajectory, entry.path)]
             if len(rows) >= BATCH:
                 run.store.put_all(rows)

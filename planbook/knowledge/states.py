@@ -174,7 +174,7 @@ def find_learned_state(run: Run, after: int | None = None) -> KnowledgeState | N
     if run.config.building.per_type:
         return None
     recorded: Any = learned_event(run, INITIAL_STATE)
-    for row in run.store.events("learn", "learnt"):
+    for row in run.store.events("learn", "learned"):
         match = LEARNED.fullmatch(row.scope)
         if match and FAILURE_KEY not in row.body and (after is None or int(match[1]) < after):
             recorded = row.body

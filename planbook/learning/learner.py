@@ -1,8 +1,8 @@
 """Learn skills, reflections, procedures and rules from episodes, in order (AutoManual, section 3).
 
-Learning from an episode is one step. Its result is recorded as the event ``learnt`` in the scope ``learn/INDEX``, where
-INDEX is the number of the episode. When a run that was stopped or killed continues, its finished steps are read from
-these events. An unfinished step is done again, but the model calls and trials that it recorded are not repeated.
+Learning from an episode is one step. Its result is recorded as the event ``learned`` in the scope ``learn/INDEX``,
+where INDEX is the number of the episode. When a run that was stopped or killed continues, its finished steps are read
+from these events. An unfinished step is done again, but the model calls and trials that it recorded are not repeated.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ from planbook.rules import (
     useless_rules,
     with_conclusion,
 )
-from planbook.runs import Entry, Run, last_scope
+from planbook.runs import EpisodeEntry, Run, last_scope
 from planbook.store import OnEvent, without_restart
 from planbook.workers import EpisodeWorker
 
@@ -59,12 +59,12 @@ class Learner:
         """Return the part of the current knowledge that a planner is shown for a task."""
         return learned_memory(self._config, self._state.knowledge).recall(task)
 
-    def is_skipped(self, entry: Entry) -> bool:
+    def is_skipped(self, entry: EpisodeEntry) -> bool:
         """Return True if an episode can be skipped: the last ``solved_after`` tasks of its type were all solved."""
         task_type = with_found_type(self._config, self._state.knowledge, entry.task).type
         return self._state.streaks.get(task_type, 0) >= self._config.building.solved_after
 
-    def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
+    def learn(self, entry: EpisodeEntry, ending: Ending, worker: EpisodeWorker) -> None:
         """Learn from an episode that has ended, or read the recorded result of learning from it.
 
         Raises ModelError or BudgetEnded if a model cannot be asked, or EpisodeStopped if the run is stopped.
@@ -85,7 +85,7 @@ class Learner:
     def _recorded_initial_state(self) -> KnowledgeState:
         """Return the initial knowledge. The first call records it, because the run's library may change later."""
         scope = Scope(self._run.journal(INITIAL_STATE), INITIAL_STATE)
-        recorded = scope.get_or_record("learnt", lambda: initial_state(self._config).model_dump(mode="json"))
+        recorded = scope.get_or_record("learned", lambda: initial_state(self._config).model_dump(mode="json"))
         return KnowledgeState.model_validate(recorded)
 
 
@@ -97,7 +97,7 @@ class LearningStep:
     """
 
     run: Run
-    entry: Entry
+    entry: EpisodeEntry
     scope: Scope
     worker: EpisodeWorker
 
@@ -155,7 +155,7 @@ class LearningStep:
         begun = [entry for entry, task in tasks if with_found_type(self._config, knowledge, task).type == task_type]
         return [episode_with_found_type(self._config, knowledge, read_episode(self.run, entry)) for entry in begun]
 
-    def _begun_tasks(self, last_index: int) -> Iterator[tuple[Entry, Task]]:
+    def _begun_tasks(self, last_index: int) -> Iterator[tuple[EpisodeEntry, Task]]:
         """Yield the entries and tasks of the episodes up to ``last_index``, except skipped ones. All must have ended.
 
         The tasks are those recorded when the episodes began, since some goals become known only then.
@@ -223,7 +223,7 @@ class LearningStep:
         return state.with_history(reduce(History.record, changes, state.history))
 
 
-def read_episode(run: Run, entry: Entry) -> Trajectory:
+def read_episode(run: Run, entry: EpisodeEntry) -> Trajectory:
     """Return the last attempt at an episode. Raises LookupError if the episode has not begun."""
     path = last_scope(run, entry)
     return read_trajectory(path, run.store.events(path))
@@ -245,7 +245,7 @@ def describe_episodes(run: Run, ids: list[str], *, thoughts: bool = True) -> str
     return "\n\n".join(texts)
 
 
-def _describe(run: Run, id: str, entry: Entry, *, thoughts: bool) -> str:
+def _describe(run: Run, id: str, entry: EpisodeEntry, *, thoughts: bool) -> str:
     try:
         text = f"# The episode {id}\n\n{render_trajectory(read_episode(run, entry), thoughts=thoughts)}"
     except LookupError as error:
@@ -261,5 +261,5 @@ def _citation(trajectory: Trajectory, blamed: frozenset[str]) -> Citation:
         episode=trajectory.path,
         rule_ids=tuple(dict.fromkeys(cited)),
         solved=trajectory.ending.outcome.solved,
-        blamed_agent=blamed & frozenset(cited),
+        ignored_rule_ids=blamed & frozenset(cited),
     )

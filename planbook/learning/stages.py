@@ -24,7 +24,7 @@ from planbook.manuals import (
 )
 from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply
 from planbook.rules import Rule, render_environment
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from planbook.store import OnEvent
 from planbook.wording import TYPE_SOLVED
 from planbook.workers import EpisodeWorker, Execution, Switches, play_episode, play_in_order, roles_of
@@ -36,7 +36,11 @@ SKIPPED = Ending(outcome=Outcome.NOT_RUN, cause=TYPE_SOLVED)
 
 
 def build(
-    run: Run, on_ending: Callable[[Entry, Ending], None], *, execution: Execution, on_event: OnEvent | None = None
+    run: Run,
+    on_ending: Callable[[EpisodeEntry, Ending], None],
+    *,
+    execution: Execution,
+    on_event: OnEvent | None = None,
 ) -> bool:
     """Play the tasks of a run in order, and learn from each. Return False if the run was stopped before the end.
 
@@ -47,7 +51,7 @@ def build(
     copies = episodes_to_copy(run) if run.config.copies_episodes else None
     memory = learner if copies else playing_memory(run.config, learner)
 
-    def play_one(entry: Entry, worker: EpisodeWorker) -> Ending:
+    def play_one(entry: EpisodeEntry, worker: EpisodeWorker) -> Ending:
         if learner.is_skipped(entry):
             scope = Scope(run.journal(entry.path), entry.path)
             scope.get_or_record("outcome", partial(SKIPPED.model_dump, mode="json"))
@@ -102,7 +106,8 @@ def export(run: Run) -> Path:
 
     Return the folder of the library.
     """
-    folder, name = run.folder / "learnt", run.config.environment.name
+    former = run.folder / "learnt"  # an earlier planbook gave it this name
+    folder, name = former if former.is_dir() else run.folder / "learned", run.config.environment.name
     write_knowledge(folder, with_manual(run, learned_state(run)))
     environment = render_environment(run.config.environment, run.config.environment_options)
     replace_files(folder / name, {ENVIRONMENT_FILE: f"{environment}\n"})

@@ -18,7 +18,7 @@ from planbook.config import FOUND, GIVEN, Config, EpisodeSource
 from planbook.envs import EnvsError, Selection, Task, known_environments
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, UnknownStrategy, known_method, method
-from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
+from planbook.runs import EpisodeEntry, Run, RunFile, is_run, recorded_endings
 
 if TYPE_CHECKING:
     from planbook.planner import RunFacts, Trajectory
@@ -237,7 +237,7 @@ def episodes_to_copy(run: Run) -> Iterator["Trajectory"]:
     return (episode for _, episode in _chosen_episodes(run.config))
 
 
-def copy_next(run: Run, entry: Entry, remaining: Iterator["Trajectory"]) -> Ending:
+def copy_next(run: Run, entry: EpisodeEntry, remaining: Iterator["Trajectory"]) -> Ending:
     """Copy the next remaining episode of the entry's task to the store, in one transaction, and return its ending.
 
     If the entry already has an ending, because it was copied before or is skipped, nothing is copied, and this ending

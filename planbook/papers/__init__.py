@@ -58,7 +58,7 @@ class PublishedRow(PaperData):
 
 
 class PublishedTable(PaperData):
-    """A table of a paper. ``by`` says whether its columns are task types or objects, except for the columns in
+    """A table of a paper. ``grouped_by`` says whether its columns are task types or objects, except for the columns in
     ``comparison.COLUMNS``, which hold numbers about whole runs.
 
     A ``main`` table is compared with all runs in its environment. Any other table is compared only with runs of a
@@ -71,7 +71,7 @@ class PublishedTable(PaperData):
     split: str
     title: str
     unit: str
-    by: Literal["type", "object"]
+    grouped_by: Literal["type", "object"] = Field(alias="by")
     main: bool = False
     note: str = ""
     rows: tuple[PublishedRow, ...]

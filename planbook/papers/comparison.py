@@ -105,7 +105,7 @@ def _interval(rows: Sequence[EpisodeResult]) -> str:
 
 def _column_of(row: EpisodeResult, table: PublishedTable) -> str:
     """Return the column for a task: its type, or the object that its params name ("" if they name none)."""
-    return row.type if table.by == "type" else str(row.entry.task.params.get("object", ""))
+    return row.type if table.grouped_by == "type" else str(row.entry.task.params.get("object", ""))
 
 
 def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
@@ -137,7 +137,7 @@ def _can_be_compared(table: PublishedTable, paper: Publication, setting: PaperSe
 def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> ComparedTable:
     measured = [name for name in table.columns if name in COLUMNS]
     named = {*table.columns} - {ALL, *COLUMNS}
-    types = frozenset(paper.setting(table.env, table.split).types or (named if table.by == "type" else ()))
+    types = frozenset(paper.setting(table.env, table.split).types or (named if table.grouped_by == "type" else ()))
     solved = defaultdict[str, list[bool]](list)
     for row in run.rows:
         solved[_column_of(row, table)].append(row.solved)
@@ -226,7 +226,7 @@ def _parts_of_table(paper: ComparedPaper, compared: ComparedTable, run: OurRun) 
     table, our_k_max = compared.table, getattr(run.summary.methods.get("subtasks"), "k_max_by_type", {})
     is_wide = len(table.columns) > MAX_COLUMNS
     by_model = is_wide and len({row.method for row in table.rows}) < len(table.rows)
-    names = compared.ours if is_wide and table.by == "object" else table.columns
+    names = compared.ours if is_wide and table.grouped_by == "object" else table.columns
     for model in dict.fromkeys(row.model if by_model else "" for row in table.rows):
         yield _title(paper, compared, model)
         rows = [row for row in table.rows if not by_model or row.model == model]

@@ -233,5 +233,5 @@ def outside_document(run: RunResults) -> Json | None:
 
     Learning events are left out, because the page shows what was learned elsewhere.
     """
-    events = [event for event in run.outside_events if event.kind != "learnt"]
+    events = [event for event in run.outside_events if event.kind != "learned"]
     return escape_json(document(events, {})) if events else None

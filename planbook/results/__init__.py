@@ -29,7 +29,7 @@ from planbook.results.learning_cost import BuildingState, LearningPayoff, state_
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOT_PLAYED, NOTHING, EpisodeResult
 from planbook.results.summary import Summary, summarise
-from planbook.runs import AGAIN, INPUTS_KEY, Run, RunInputs, index_of
+from planbook.runs import AGAIN, Run, RunInputs, index_of, recorded_inputs
 from planbook.spending import PlayedTime, Pricing
 from planbook.store import Event
 
@@ -137,8 +137,7 @@ class RunResults:
         """Count an invocation. Drop the endings of the episodes that it plays again, and return their indexes."""
         body: Any = event.body
         self._invocations += 1
-        if INPUTS_KEY in body:
-            self._new_inputs = RunInputs.model_validate(body[INPUTS_KEY])
+        self._new_inputs = recorded_inputs(body) or self._new_inputs
         played_again = self.episodes.keys() & map(index_of, body.get(AGAIN, ()))
         self.order = [index for index in self.order if index not in played_again]
         for index in played_again:
@@ -148,7 +147,7 @@ class RunResults:
     def _take_outside(self, event: Event, cost: Spending) -> None:
         if event.kind == "outcome" and index_of(event.scope) >= 0:
             self._strays.add(index_of(event.scope))
-        if self.is_building_run and event.kind == "learnt" and FAILURE_KEY not in event.body:
+        if self.is_building_run and event.kind == "learned" and FAILURE_KEY not in event.body:
             match = LEARNED.fullmatch(event.scope)
             if match and int(match[1]) in self.episodes:
                 self._add_building_state(int(match[1]), event.body)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Self
 
-from pydantic import BaseModel, computed_field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from planbook.planner import Grid
 from planbook.results.statistics import per_solved
@@ -58,18 +58,20 @@ class LearningPayoff(BaseModel):
     """The model calls and tokens of a run, in total and per solved task, without and with the cost of learning.
 
     ``calls`` and ``tokens`` were spent on playing. ``learning_calls`` and ``learning_tokens`` were spent on learning
-    the knowledge that the run uses. ``beside`` names the run with which this run is compared: one without learned
+    the knowledge that the run uses. ``baseline`` names the run with which this run is compared: one without learned
     knowledge. It is empty if this run is not compared. ``break_even`` is the number of solved tasks after which
     learning has saved as many tokens as it cost. It is None if learning never saves that much, or if this run is not
     compared.
     """
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     solved: int
     calls: int
     tokens: int
     learning_calls: int
     learning_tokens: int
-    beside: str = ""
+    baseline: str = Field(default="", serialization_alias="beside")
     break_even: int | None = None
 
     @computed_field  # type: ignore[prop-decorator]
@@ -91,11 +93,11 @@ class LearningPayoff(BaseModel):
         return bool(self.learning_calls or self.learning_tokens)
 
     def named(self, names: Mapping[str, str]) -> Self:
-        """Return a copy whose ``beside`` is the name under which that other run is shown.
+        """Return a copy whose ``baseline`` is the name under which that other run is shown.
 
         ``names`` maps the names of runs to the names under which they are shown.
         """
-        return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
+        return self.model_copy(update={"baseline": names.get(self.baseline, self.baseline)})
 
     def compared_with(self, name: str, baseline: "LearningPayoff") -> Self:
         """Return a copy with the break-even point. ``baseline`` is the payoff of the run ``name``.
@@ -107,7 +109,7 @@ class LearningPayoff(BaseModel):
         if tokens is None or baseline_tokens is None or baseline.has_learned or not self.has_learned:
             return self
         break_even = ceil(self.learning_tokens / (baseline_tokens - tokens)) if tokens < baseline_tokens else None
-        return self.model_copy(update={"beside": name, "break_even": break_even})
+        return self.model_copy(update={"baseline": name, "break_even": break_even})
 
 
 def payoff_line(payoff: LearningPayoff | None) -> Iterable[str]:
@@ -136,7 +138,7 @@ def payoff_table(rows: Mapping[str, LearningPayoff | None], name: str = "run") -
     title = "For each solved task, without and with the cost of learning"
     cells = [(row, *_payoff_cells(payoff)) for row, payoff in rows.items()]
     yield Grid(title, name, ("learning: calls", "tokens", *per_solved_columns), cells)
-    yield from (_break_even_line(row, payoff) for row, payoff in with_learning.items() if payoff.beside)
+    yield from (_break_even_line(row, payoff) for row, payoff in with_learning.items() if payoff.baseline)
 
 
 def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:
@@ -151,7 +153,9 @@ def _payoff_cells(payoff: LearningPayoff | None) -> Iterator[str]:
 
 def _break_even_line(name: str, payoff: LearningPayoff) -> str:
     if payoff.break_even is None:
-        return f"{name}: learning does not pay off: a solved task takes as many tokens as in {payoff.beside}, or more."
+        spent = f"as many tokens as in {payoff.baseline}, or more"
+        return f"{name}: learning does not pay off: a solved task takes {spent}."
     reached = "this is reached" if payoff.solved >= payoff.break_even else f"{payoff.solved:,} are solved so far"
     solved = counted(payoff.break_even, "solved task")
-    return f"{name}: the tokens spent on learning are saved after {solved}, compared with {payoff.beside}; {reached}."
+    saved = f"the tokens spent on learning are saved after {solved}"
+    return f"{name}: {saved}, compared with {payoff.baseline}; {reached}."

@@ -21,7 +21,7 @@ from planbook.planner import (
     SpanReader,
     Spending,
 )
-from planbook.runs import DIVERGED, Entry
+from planbook.runs import DIVERGED, EpisodeEntry
 from planbook.store import RESTART, Event
 from planbook.wording import TYPE_SOLVED
 
@@ -74,7 +74,7 @@ class TaskClaim(BaseModel):
 class EpisodeResult:
     """The row of an episode in the table of results."""
 
-    entry: Entry
+    entry: EpisodeEntry
     answer_action: str = ""
     """The name of the action that delivers an answer. If it is "", because the run has not recorded it, the installed
     environment gives the name."""

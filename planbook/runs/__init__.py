@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         GRAPH_PLANNER,
         PROMPT_DIGITS,
         RUNS,
-        Entry,
+        EpisodeEntry,
         Fork,
         Imported,
         ImportedFile,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         last_attempt,
         last_scope,
         recorded_endings,
+        recorded_inputs,
         superseded_scopes,
     )
 else:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from planbook.atomic_files import write_atomically
 from planbook.config import RECORDINGS, BuildingSettings, Config, PlayingSettings, StrictModel
@@ -215,6 +215,11 @@ class RunInputs(StrictModel):
     prices: dict[str, str] = {}
     seeds: dict[str, int | None] = {}
 
+    @field_validator("knowledge")
+    @classmethod
+    def _present_names(cls, digests: dict[str, str]) -> dict[str, str]:
+        return {name.replace("learnt (all)", "learned (all)"): digest for name, digest in digests.items()}
+
     @property
     def digests(self) -> frozenset[str]:
         """The digests of data, prompts and models. They include the user's environment, method and model scripts."""
@@ -307,7 +312,9 @@ class RunFile(BaseModel):
     """True if plans may run where the kernel cannot confine them."""
     store: Schema | None = None
     """The PostgreSQL schema that holds the events, or None if they are in the run's folder."""
-    initial_inputs: RunInputs | None = Field(default=None, alias="made_of")
+    initial_inputs: RunInputs | None = Field(
+        default=None, validation_alias=AliasChoices("inputs", "made_of"), serialization_alias="inputs"
+    )
     """The inputs of the run when it began, or None if they were not recorded."""
     library_run: LibraryRun | None = Field(default=None, exclude_if=lambda library: library is None)
     """The library when the run began, or None if it is not a run, or was not recorded."""
@@ -368,7 +375,7 @@ def declarations_of(env: str) -> dict[str, Any]:
     return {"answer_action": environment.answer_action, "milestones": environment.all_milestones}
 
 
-class Entry(StrictModel):
+class EpisodeEntry(StrictModel):
     """An episode of a run. If tasks are repeated, ``repeat`` is the number of the repeat, counted from 0."""
 
     index: int

@@ -33,7 +33,7 @@ from planbook.planner import (
 from planbook.runs.folder import (
     CONFIG_FILE,
     GRAPH_PLANNER,
-    Entry,
+    EpisodeEntry,
     Fork,
     Imported,
     LibraryRun,
@@ -210,7 +210,7 @@ class Run:
     def _record_entries(self, tasks: Sequence[Task]) -> None:
         repeats = range(self.config.repeats) if self.forked is None else [self.forked.repeat]
         pairs = [(task, repeat) for repeat in repeats for task in tasks]
-        entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
+        entries = [EpisodeEntry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 
     def begin_invocation(
@@ -294,14 +294,14 @@ class Run:
         self.imported, self.config = imported, config
         self.file.write(self.folder)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[EpisodeEntry]:
         """Return the episodes of the run, in order."""
         return self._entries.copy()
 
     @cached_property
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[EpisodeEntry]:
         """The episodes of the run. They never change, so they are read only once."""
-        return [Entry.model_validate(row.body) for row in self.store.events("run", "task")]
+        return [EpisodeEntry.model_validate(row.body) for row in self.store.events("run", "task")]
 
     def own_events(self, kind: EventKind | tuple[EventKind, ...] | None = None) -> Iterator[Event]:
         """Yield the run's events, or those of one or several kinds, without those copied from other runs."""
@@ -325,12 +325,18 @@ AGAIN = "again"
 """Key in an event that begins an invocation. Its value lists scopes of attempts whose endings no longer count, because
 this invocation plays their episodes again."""
 
-INPUTS_KEY = "made_of"
+INPUTS_KEY = "inputs"
 """Key of the current inputs in an event that begins an invocation.
 
 The event has this key if the inputs or versions differ from those at the run's start, or the inputs from those that
 were recorded last.
 """
+
+
+def recorded_inputs(body: Mapping[str, Any]) -> RunInputs | None:
+    """Return the inputs in an event that begins an invocation, or None. Earlier versions called them ``made_of``."""
+    inputs = body.get(INPUTS_KEY, body.get("made_of"))
+    return RunInputs.model_validate(inputs) if inputs else None
 
 
 def _library_run(folder: Path) -> LibraryRun | None:
@@ -361,7 +367,7 @@ def recorded_endings(run: Run) -> dict[int, Ending]:
     return endings
 
 
-def last_scope(run: Run, entry: Entry) -> str:
+def last_scope(run: Run, entry: EpisodeEntry) -> str:
     """Return the scope of an episode's last attempt that has ended. Raises BadArgument if no attempt has ended."""
     ended = [row.scope for row in run.store.events(entry.path, "outcome")]
     if not ended:
@@ -371,7 +377,7 @@ def last_scope(run: Run, entry: Entry) -> str:
     return ended[-1]
 
 
-def last_attempt(run: Run, entry: Entry) -> Trajectory:
+def last_attempt(run: Run, entry: EpisodeEntry) -> Trajectory:
     """Return an episode's last attempt that has ended. Raises BadArgument if no attempt has ended."""
     path = last_scope(run, entry)
     return read_trajectory(path, run.store.events(path), entry.task)

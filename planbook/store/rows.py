@@ -91,6 +91,15 @@ def _is_storable(text: str) -> bool:
         return False
 
 
+FORMER_KINDS = {"heard": "piece", "sitting": "invocation", "learnt": "learned"}
+"""Maps the kinds that earlier versions of planbook gave to events to the present ones, under which they are read."""
+
+
+def stored_kinds(*kinds: str) -> list[str]:
+    """Return the kinds under which the events of these kinds may be stored: the present and the former ones."""
+    return [*kinds, *(former for former, kind in FORMER_KINDS.items() if kind in kinds)]
+
+
 AFTER_SLASH = chr(ord("/") + 1)
 """The character that follows "/". The scopes below ``task/3`` are those from ``task/3/`` up to ``task/30``, exclusive.
 
@@ -105,7 +114,7 @@ SELECT_IN_SCOPE = SELECT_ALL.where(
     )
 )
 """Selects the events of a scope and of all scopes below it. The query is compiled once, and used for all episodes."""
-SELECT_KIND_AFTER_ROW = SELECT_ALL.where(EVENT.c.id > sa.bindparam("row"), EVENT.c.kind == sa.bindparam("of_kind"))
+SELECT_KIND_AFTER_ROW = SELECT_ALL.where(EVENT.c.id > sa.bindparam("row"), EVENT.c.kind.in_(sa.bindparam("kinds")))
 
 
 def read_events(
@@ -128,7 +137,7 @@ def read_events(
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise damaged_run(run, error) from error
         for row, body in zip(rows, bodies, strict=True):
-            yield row.id, Event(row.scope, row.kind, row.n, body, row.at)
+            yield row.id, Event(row.scope, FORMER_KINDS.get(row.kind, row.kind), row.n, body, row.at)
 
 
 def check_definitions(connection: sa.Connection, path: Path) -> None:

@@ -23,6 +23,7 @@ from planbook.store.rows import (
     SELECT_KIND_AFTER_ROW,
     pack,
     read_events,
+    stored_kinds,
 )
 from planbook.store.sqlite import Sqlite
 from planbook.store.tables import (
@@ -110,7 +111,7 @@ class Store:
         """
         query = SELECT_ALL if scope is None else SELECT_IN_SCOPE
         if kind is not None:
-            query = query.where(EVENT.c.kind.in_([kind] if isinstance(kind, str) else kind))
+            query = query.where(EVENT.c.kind.in_(stored_kinds(*([kind] if isinstance(kind, str) else kind))))
         parameters = {} if scope is None else {"scope": scope, "first": f"{scope}/", "end": f"{scope}{AFTER_SLASH}"}
         yield from (event for _, event in self._read(query, parameters))
 
@@ -140,7 +141,7 @@ class Store:
         In PostgreSQL, another process may commit an event after one with a larger row number was yielded here. A later
         call that passes the larger number misses this event.
         """
-        yield from self._read(SELECT_KIND_AFTER_ROW, {"row": row, "of_kind": kind})
+        yield from self._read(SELECT_KIND_AFTER_ROW, {"row": row, "kinds": stored_kinds(kind)})
 
     def _read(self, query: Select[Any], parameters: Mapping[str, Any]) -> Iterator[tuple[int, Event]]:
         with self._database.reading() as connection:

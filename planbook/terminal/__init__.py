@@ -19,7 +19,7 @@ from rich.text import Text
 from planbook import errors
 from planbook.console import ERRORS, print_json, table_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spending
-from planbook.runs import CONFIG_FILE, Entry, Run
+from planbook.runs import CONFIG_FILE, EpisodeEntry, Run
 from planbook.wording import (
     DESCRIBE_BY_KIND,
     counted,
@@ -65,7 +65,7 @@ def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
         out.print(table_of(part) if isinstance(part, Grid) else part)
 
 
-def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
+def episode_line(entry: EpisodeEntry, ending: Ending, meter: Meter) -> str:
     """Return a line with the outcome of an episode, and the run's spending so far."""
     result = f"{outcome_text(ending)}, {counted(ending.actions, 'action')}{score_text(ending)}"
     if ending.outcome is Outcome.NOT_RUN:

@@ -13,7 +13,7 @@ from planbook.config import Config, Executor
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import BudgetEnded, Ending, EpisodeStopped, Memory, Roles, Spending, add_cost
-from planbook.runs import Entry, Run, RunFile
+from planbook.runs import EpisodeEntry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import load_pricing, spent_so_far, without_recording
 from planbook.store import OnEvent
@@ -35,7 +35,7 @@ WORKER_LOST = "A worker process was lost; its episodes continue in another one."
 MAX_FAILURES = 6
 """A run ends if workers fail this many times in a row, and no episode ends in between. The number is larger than
 MAX_LOST, so an episode that kills its workers is given up before the run ends."""
-OnEnding = Callable[[Entry, Ending], None]
+OnEnding = Callable[[EpisodeEntry, Ending], None]
 Played = TypeVar("Played")
 
 
@@ -63,8 +63,8 @@ def play_episodes(
 
 def play_in_order(
     run: Run,
-    play: Callable[[Entry, EpisodeWorker], Played],
-    on_result: Callable[[Entry, Played], None],
+    play: Callable[[EpisodeEntry, EpisodeWorker], Played],
+    on_result: Callable[[EpisodeEntry, Played], None],
     execution: Execution,
     *,
     jobs: int = 1,
@@ -75,7 +75,7 @@ def play_in_order(
     By default, episodes are played one after the other, since an episode may depend on earlier ones. ``on_result`` is
     called in the calling thread with each result of ``play``. ``roles`` replace the models of the run.
     """
-    switches, results = execution.switches or Switches(), queue.SimpleQueue[tuple[Entry, Played]]()
+    switches, results = execution.switches or Switches(), queue.SimpleQueue[tuple[EpisodeEntry, Played]]()
     entries = iter(run.entries())  # the threads share it
 
     def play_all(notify: Callable[[], None]) -> None:

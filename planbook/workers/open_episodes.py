@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from planbook.planner import Ending, EpisodeStopped, Journal, Outcome
-from planbook.runs import DIVERGED, Entry, Run, index_of, superseded_scopes
+from planbook.runs import DIVERGED, EpisodeEntry, Run, index_of, superseded_scopes
 from planbook.store import OnEvent, restart_scope
 from planbook.workers.control import Switches
 
@@ -32,7 +32,7 @@ class OpenEpisodes:
         self._run, self._excluded, self._lock = run, superseded_scopes(run), threading.Lock()
         self._ended = threading.Event()
         self._open = {entry.index: entry for entry in run.entries()}
-        self._endings: list[tuple[Entry, Ending]] = []
+        self._endings: list[tuple[EpisodeEntry, Ending]] = []
         self._row = 0
         self.refresh()
         self._endings.clear()
@@ -53,14 +53,14 @@ class OpenEpisodes:
                     if ending.cause != DIVERGED:
                         self._endings.append((self._open.pop(index), ending))
 
-    def mark_ended(self, entry: Entry, ending: Ending) -> None:
+    def mark_ended(self, entry: EpisodeEntry, ending: Ending) -> None:
         """Remove an episode that this process has ended, so that its ending need not be read from the store."""
         with self._lock:
             if self._open.pop(entry.index, None):
                 self._endings.append((entry, ending))
         self._ended.set()
 
-    def take_ended(self) -> list[tuple[Entry, Ending]]:
+    def take_ended(self) -> list[tuple[EpisodeEntry, Ending]]:
         """Return the episodes whose endings were read or recorded since the last call, with these endings."""
         with self._lock:
             ended, self._endings = self._endings, []
@@ -72,12 +72,12 @@ class OpenEpisodes:
         self._ended.clear()
         self.refresh()
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[EpisodeEntry]:
         with self._lock:
             entries = [*self._open.values()]
         return (entry for entry in entries if entry in self)
 
-    def __contains__(self, entry: Entry) -> bool:
+    def __contains__(self, entry: EpisodeEntry) -> bool:
         return entry.index in self._open
 
     def __len__(self) -> int:
@@ -123,7 +123,7 @@ class EpisodeLeaser:
         self._playing_lock, self._name = PlayingLock(), process_name()
 
     @contextmanager
-    def lease(self) -> Iterator[Entry | None]:
+    def lease(self) -> Iterator[EpisodeEntry | None]:
         """Lease an open episode, and lock it until the block ends. Yield None if all episodes have ended.
 
         While all open episodes are leased by other workers, wait. Raises EpisodeStopped if the run is stopped.
@@ -140,7 +140,7 @@ class EpisodeLeaser:
         yield None
 
     @contextmanager
-    def _leased(self, entry: Entry, acquired: bool) -> Iterator[bool]:
+    def _leased(self, entry: EpisodeEntry, acquired: bool) -> Iterator[bool]:
         """Lease an episode if its lock was acquired and it has not ended. Yield True if it was leased.
 
         First wait until the thread may play: a worker that is lost while it waits must not count as lost while playing
@@ -160,7 +160,7 @@ class EpisodeLeaser:
                 return
         yield False
 
-    def _losses(self, entry: Entry) -> int | None:
+    def _losses(self, entry: EpisodeEntry) -> int | None:
         """Return the number of workers lost while playing a leased episode, or None if the episode has ended.
 
         If too many were lost, give up the episode, which ends it, and return None.
@@ -177,7 +177,7 @@ class EpisodeLeaser:
         return None
 
     @contextmanager
-    def _end_lease_on_error(self, entry: Entry) -> Iterator[None]:
+    def _end_lease_on_error(self, entry: EpisodeEntry) -> Iterator[None]:
         """Delete the lease if the block raises an error. Otherwise the worker would count as lost."""
         try:
             yield
@@ -189,13 +189,15 @@ class EpisodeLeaser:
 # Attempts at an episode
 
 
-def give_up(run: Run, entry: Entry, message: str) -> Ending:
+def give_up(run: Run, entry: EpisodeEntry, message: str) -> Ending:
     """Record the ending BROKEN for an episode that no worker can play, unless it has ended already."""
     path, journal, ending = current_attempt(run, entry)
     return ending or record_broken(journal, path, Outcome.BROKEN.value, message)
 
 
-def current_attempt(run: Run, entry: Entry, on_event: OnEvent | None = None) -> tuple[str, Journal, Ending | None]:
+def current_attempt(
+    run: Run, entry: EpisodeEntry, on_event: OnEvent | None = None
+) -> tuple[str, Journal, Ending | None]:
     """Return the scope of an episode's current attempt, the attempt's journal, and its ending if it has one.
 
     If an attempt could not be repeated as recorded, or its ending no longer counts, the next attempt has a new scope.

@@ -24,7 +24,7 @@ from planbook.planner import (
     method,
     play,
 )
-from planbook.runs import DIVERGED, Entry, Run, changed_versions
+from planbook.runs import DIVERGED, EpisodeEntry, Run, changed_versions
 from planbook.sandbox import Sandbox
 from planbook.store import OnEvent
 from planbook.workers.control import Switches, append_event, in_threads
@@ -78,7 +78,7 @@ class EpisodeWorker:
                 LOG.warning("%s could not be closed: %s: %s", environment.name, type(error).__name__, error)
 
     def play_arguments(
-        self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
+        self, entry: EpisodeEntry, path: str, journal: Journal, memory: Memory | None = None
     ) -> tuple[Episode, Strategy, BaseModel]:
         """Return the arguments of ``planner.play``: an episode, its planning method, and the method's options.
 
@@ -105,7 +105,7 @@ class EpisodeWorker:
 
 
 def play_episode(
-    run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, on_event: OnEvent | None = None
+    run: Run, memory: Memory, entry: EpisodeEntry, worker: EpisodeWorker, on_event: OnEvent | None = None
 ) -> Ending:
     """Play one episode to its end, or return its recorded ending. If that is BROKEN, close the worker's environment.
 

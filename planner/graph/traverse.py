@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from planbook.planner.errors import GraphError, UnusableReply
 from planbook.planner.graph.database import GraphDatabase, checked_json
 from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext, Hooks, call_hook
+from planbook.planner.graph.hooking import AnswerRejected, ComposeContext, FinishContext, Hooks, call_hook
 from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.templating import DATABASE, Expression, value_text
 from planbook.planner.journal import Payload, Span
@@ -324,7 +324,7 @@ class _RunningPass:
             self._add_edges([item_node.name], loop.before)
 
     def _items(self, loop: EachLoop, answer: JsonValue) -> list[JsonValue]:
-        """Return the items of a loop. Raises AfterQueryError if the value is not a list, or if the list is too long."""
+        """Return the items of a loop. Raises AnswerRejected if the value is not a list, or if the list is too long."""
         try:
             items = loop.items.value(self._variables(answer=answer))
         except KeyError:
@@ -332,9 +332,9 @@ class _RunningPass:
                 return []  # the list is an optional field, which the answer lacks
             raise GraphError(f"there is nothing at {loop.items}") from None
         if not isinstance(items, list):
-            raise AfterQueryError(f"{loop.items} must be a list, but is {value_text(items)[:60]!r}")
+            raise AnswerRejected(f"{loop.items} must be a list, but is {value_text(items)[:60]!r}")
         if len(items) > loop.max_items:
-            raise AfterQueryError(f"{loop.items} may have at most {loop.max_items} items, but has {len(items)}")
+            raise AnswerRejected(f"{loop.items} may have at most {loop.max_items} items, but has {len(items)}")
         return items
 
     def _variables(self, **local_variables: JsonValue) -> dict[str, JsonValue]:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from itertools import product
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.envs import Action, ActionSpec, Environment
 from planbook.planner.agent import format_call
@@ -98,13 +98,17 @@ def _values(parameter: inspect.Parameter) -> Sequence[Any]:
 class GivenCode(Options):
     """The options of a method that runs the same given plan for every task."""
 
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
     code: str = Field(description="The plan.")
     helpers: str = Field(default="", description="Code that is run before the plan, to define helpers.")
     before: str = Field(
         default="", description="Plan code that is run first, as a separate cell.", exclude_if=lambda code: not code
     )
     source: str = Field(default="plan", description="Name under which its faults are reported.")
-    told_params: bool = Field(default=False, description="Show the plan only those task params that models may know.")
+    public_params_only: bool = Field(
+        default=False, description="Show the plan only those task params that models may know.", alias="told_params"
+    )
 
 
 def given_code(episode: Episode, options: GivenCode) -> None:
@@ -116,7 +120,7 @@ def given_code(episode: Episode, options: GivenCode) -> None:
 
 
 def _frame(episode: Episode, plan: GivenCode, match: Match | None = None) -> AbstractContextManager[Frame]:
-    task = model_task(episode) if plan.told_params else {}
+    task = model_task(episode) if plan.public_params_only else {}
     if match:
         task = {"type": match.type, "params": match.params}
     return episode.frame("plan", helpers=plan.helpers, task=task, dry_run=match is not None)
@@ -144,7 +148,7 @@ def procedures(episode: Episode, options: Options, recall: Recall | None = None)
 def naive(episode: Episode, options: Options) -> None:
     """Run the plan that the environment defines for the naive baseline (ADaPT paper, appendix D), if there is one."""
     if code := type(episode.environment).naive:
-        given_code(episode, GivenCode(code=code, source="naive", told_params=True))
+        given_code(episode, GivenCode(code=code, source="naive", public_params_only=True))
 
 
 def code_of(procedure: Procedure) -> GivenCode:
@@ -153,7 +157,9 @@ def code_of(procedure: Procedure) -> GivenCode:
     A procedure that a model wrote sees only those params of the task that models may know.
     """
     code = f"{procedure.code.rstrip()}\n\n\nsolve(agent, task)\n"
-    return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learned)
+    return GivenCode(
+        code=code, helpers=procedure.helpers, source=procedure.name, public_params_only=procedure.is_learned
+    )
 
 
 METHODS: Mapping[str, Method] = {

@@ -16,7 +16,7 @@ from planbook.planner import Ending, Outcome
 from planbook.results import read_run
 from planbook.results.measures import known_milestones
 from planbook.results.summary import summarise
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from planbook.terminal import print_parts
 from tests.command import ROOT
 from tests.rows import request_body
@@ -87,11 +87,11 @@ def compare(
     folder: Path,
     config: Config,
     counts: Mapping[str, int],
-    ending: Callable[[Entry], Ending],
+    ending: Callable[[EpisodeEntry], Ending],
     *,
     model: str = "",
     params: Mapping[str, Any] | None = None,
-    events: Callable[[Run, Entry], None] = lambda run, entry: None,
+    events: Callable[[Run, EpisodeEntry], None] = lambda run, entry: None,
 ) -> Comparison:
     """Write a run below the folder, and compare it with the papers. ``counts`` maps task types to numbers of tasks."""
     tasks = [

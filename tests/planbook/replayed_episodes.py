@@ -13,7 +13,7 @@ from planbook.knowledge import memory_of
 from planbook.learning.tasks import tasks_of
 from planbook.planner import Ending, Message, Model, OnText, Reply, Roles, Sampling, play
 from planbook.planner.journal import Body, EventKind, MemoryJournal
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from planbook.sandbox import Sandbox
 from planbook.workers import EpisodeWorker, open_model
 from tests.flows import command_of, invoke
@@ -90,9 +90,9 @@ class RecordedEpisodes:
     def __init__(self, name: str) -> None:
         self.config = config_of(name)
         self._model, self._memory = open_model(f"recorded:{name}"), memory_of(self.config)
-        self.entries = [Entry(index=index, task=task) for index, task in enumerate(tasks_of(self.config))]
+        self.entries = [EpisodeEntry(index=index, task=task) for index, task in enumerate(tasks_of(self.config))]
 
-    def play_episode(self, sandbox: Sandbox, entry: Entry, journal: MortalJournal) -> Life:
+    def play_episode(self, sandbox: Sandbox, entry: EpisodeEntry, journal: MortalJournal) -> Life:
         """Play an episode in a new environment, from its beginning or from the events in the journal."""
         paid = list[str]()
         model = CountedModel(self._model, paid)

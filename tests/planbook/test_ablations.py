@@ -111,7 +111,7 @@ def test_without_classification_formulation_and_helpers_no_prompt_mentions_them(
     asked, defined = "Write code that could be useful in other tasks as functions", "Functions that are already defined"
     assert_absent(run.first_plans(), "Useful Helper Method", "find_box", asked, defined)
     assert "Useful Helper Method" not in {rule["type"] for rule in run.rules()}
-    assert (run.build / "learnt" / "toy" / "manual.md").exists()
+    assert (run.build / "learned" / "toy" / "manual.md").exists()
     plans = [prompt(each) for each in asks(run.test, "planner", "automanual/task")]
     assert_absent(plans, "# Manual of the toy world")
     assert all("## rule_0 (Special Mechanism)" in each for each in plans)

@@ -57,7 +57,7 @@ def test_a_run_that_uses_up_its_budget_raises_no_error(tmp_path: Path) -> None:
 
 def test_a_built_library_can_be_passed_to_test(tmp_path: Path) -> None:
     built = planbook.build(env="toy", model=SCRIPT, tasks_per_type=2, out=tmp_path / "built")
-    assert (tmp_path / "built" / "learnt").is_dir()
+    assert (tmp_path / "built" / "learned").is_dir()
     tested = planbook.test(env="toy", library=built, types="fetch", seeds="0-1", after=4, out=tmp_path / "tested")
     assert tested.tasks == 2
     assert tested.results.run.config.after == 4

@@ -17,7 +17,7 @@ from planbook.manuals import ProcedureLibrary
 from planbook.planner import Body, Ending, EventKind, Outcome
 from planbook.results import read_run
 from planbook.results.summary import summarise
-from planbook.runs import Entry, Run, recorded_endings
+from planbook.runs import EpisodeEntry, Run, recorded_endings
 from planbook.workers import Execution, play_episodes
 from tests.browser import need_browser
 
@@ -54,7 +54,7 @@ def play(run: Run, watch: Killer | None = None) -> list[str]:
     """Play the open episodes in two tabs, and return the ids of their tasks."""
     played: list[str] = []
 
-    def on_ending(entry: Entry, ending: Ending) -> None:
+    def on_ending(entry: EpisodeEntry, ending: Ending) -> None:
         played.append(entry.task.id)
 
     assert play_episodes(run, ProcedureLibrary(Miniwob), on_ending, execution=Execution(jobs=2), on_event=watch)

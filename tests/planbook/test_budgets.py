@@ -46,13 +46,13 @@ def test_all_roles_share_one_budget_and_a_part_is_reserved_for_the_manual(tmp_pa
     asked = [each["role"] for each in asks(folder)]
     assert (len(asked), set(asked), asked.count("formulator")) == (10, {"planner", "builder", "formulator"}, 1)
     assert json.loads((folder / "run.json").read_text())["budget"]["formulator"] == 0.1
-    assert list((folder / "learnt").rglob("manual.md"))
+    assert list((folder / "learned").rglob("manual.md"))
     note = f"The manual is older than the latest rules; rewrite it with: planbook formulate {folder}"
     assert note not in stopped.printed
     resumed = invoke("build", "--resume", folder, "--budget", "calls=100")
     assert resumed.returncode == 0
     assert note in resumed.printed
-    assert not list((folder / "learnt").rglob("manual.md")), "it described other rules"
+    assert not list((folder / "learned").rglob("manual.md")), "it described other rules"
     assert invoke("formulate", folder).returncode == 0
     assert note not in invoke("build", "--resume", folder).printed
 
@@ -90,7 +90,7 @@ def test_a_used_up_budget_ends_the_run_with_a_table_and_a_larger_one_finishes_it
     printed = re.findall(r"Episode (\d+), fetch", stopped.printed + again.printed + resumed.printed)
     assert printed == ["0", "1", "2", "3"], "each episode is printed once, with what had been spent by then"
     assert history(folder) == history(unlimited_run)
-    assert files(folder / "learnt") == files(unlimited_run / "learnt")
+    assert files(folder / "learned") == files(unlimited_run / "learned")
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes", pytest.param("ray", marks=pytest.mark.deep)])

@@ -21,7 +21,7 @@ from planbook.envs import Verdict
 from planbook.planner import Ending, Outcome
 from planbook.results import read_folder
 from planbook.results.rows import EpisodeResult
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from planbook.spending import load_pricing, spent_so_far
 from planbook.terminal import print_parts
 from tests.command import ROOT
@@ -104,7 +104,7 @@ def test_a_difference_in_solved_tasks_always_counts_as_a_test_in_the_correction(
     pairs = []
     for number, outcomes in enumerate(tasks):
         for repeat, both in enumerate(zip(outcomes[::2], outcomes[1::2], strict=False)):
-            entry = Entry(index=number, task=fetch(number), repeat=repeat)
+            entry = EpisodeEntry(index=number, task=fetch(number), repeat=repeat)
             first, second = (EpisodeResult(entry, ending=Ending(outcome=outcome)) for outcome in both)
             pairs.append((first, second))
     assert solved_difference(pairs).is_tested

@@ -79,7 +79,7 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
     with playing(create_run(folder)) as codes:
         wait_until(lambda: count(folder, "ask") > 2)
         request(folder, 0, "pause")
-        wait_until(lambda: count(folder, "sitting") == 2)
+        wait_until(lambda: count(folder, "invocation") == 2)
         time.sleep(4 * ANSWER_SECONDS)  # until the current calls are answered
         before = count(folder, ("ask", "act", "outcome"))
         time.sleep(4 * ANSWER_SECONDS)
@@ -88,11 +88,11 @@ def test_in_a_pause_nothing_is_asked_or_done_and_no_time_is_counted(
     assert codes == [errors.OK]
     with closing(Run.open(folder)) as run:
         spent = spent_so_far(run.store.events(), load_pricing(None))
-        sittings = list(run.store.events(kind="sitting"))
+        invocations = list(run.store.events(kind="invocation"))
     assert count(folder, "outcome") == 12
-    paused = sittings[2].at - sittings[1].at
+    paused = invocations[2].at - invocations[1].at
     assert paused > 8 * ANSWER_SECONDS
-    assert spent.seconds == pytest.approx(sittings[-1].at - sittings[0].at - paused, abs=0.3)
+    assert spent.seconds == pytest.approx(invocations[-1].at - invocations[0].at - paused, abs=0.3)
     printed = re.search(r"([\d.]+) s in this invocation", capfd.readouterr().out)
     assert printed
     assert float(printed[1]) == pytest.approx(spent.seconds, abs=0.3)
@@ -114,7 +114,7 @@ def test_in_a_pause_no_request_and_no_retry_reaches_a_model_server(
                 server.troubles += [Refusal(429, headers={"Retry-After": "1"})] * 6
                 wait_until(lambda: len(server.troubles) < 4)
             request(folder, 0, "pause")
-            wait_until(lambda: count(folder, "sitting") == 2)
+            wait_until(lambda: count(folder, "invocation") == 2)
             time.sleep(0.7)  # until the current calls are answered
             before = len(server.requests)
             time.sleep(2.5)
@@ -159,7 +159,7 @@ def test_episodes_in_other_processes_are_paused_and_stopped(tmp_path: Path) -> N
     with playing(create_run(folder), executor="processes") as codes:
         wait_until(lambda: count(folder, "ask") > 2, 60)
         request(folder, 0, "pause")
-        wait_until(lambda: count(folder, "sitting") == 2)
+        wait_until(lambda: count(folder, "invocation") == 2)
         time.sleep(1)  # other processes read the store only from time to time
         before = count(folder, ("ask", "act", "outcome"))
         time.sleep(4 * ANSWER_SECONDS)
@@ -173,10 +173,10 @@ def test_a_building_run_can_be_stopped(tmp_path: Path, without: tuple[str, ...])
     folder = tmp_path / "run"
     learning = LearningSettings(solved_after=100, procedures=False)
     with playing(create_run(folder, learning, without), jobs=1) as codes:
-        wait_until(lambda: count(folder, "learnt") > 1, 60)
+        wait_until(lambda: count(folder, "learned") > 1, 60)
         request(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
-    assert count(folder, "learnt") < 13
+    assert count(folder, "learned") < 13
 
 
 def test_asking_whether_a_folder_is_claimed_does_not_claim_it(tmp_path: Path) -> None:

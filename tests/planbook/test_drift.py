@@ -22,7 +22,7 @@ def build(run: Path, *arguments: object) -> Finished:
 
 def versions(run: Path) -> list[tuple[int, int]]:
     """Return, after each task, the version and the number of repairs of the only task type that was found."""
-    bodies: list[Any] = [event.body for event in events(run, "learnt") if event.scope.startswith("learn/")]
+    bodies: list[Any] = [event.body for event in events(run, "learned") if event.scope.startswith("learn/")]
     return [(only["version"], only["repairs"]) for body in bodies for only in body["knowledge"]["found"]]
 
 
@@ -51,7 +51,7 @@ def test_a_procedure_is_repaired_after_the_first_task_that_it_fails(change: str,
 def test_a_repair_of_a_librarys_procedure_is_verified_on_the_librarys_tasks(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     build(first, "-o", "after=9", "--seeds", "0-2")
-    build(second, "-o", "after=0", "--seeds", "3-4", "--library", first / "learnt")
+    build(second, "-o", "after=0", "--seeds", "3-4", "--library", first / "learned")
     assert versions(second) == [(2, 1)] * 2
     assert invoke("report", second, "--out", tmp_path / "report.html").returncode == 0
     assert "1 version of procedures published, 1 of them repairs" in (tmp_path / "report.html").read_text()

@@ -12,7 +12,7 @@ from planbook.planner import Ending, Outcome
 from planbook.results import RunResults
 from planbook.results.rows import EpisodeResult
 from planbook.results.statistics import benjamini_hochberg, permutation_tails
-from planbook.runs import Entry
+from planbook.runs import EpisodeEntry
 from tests.flows import asks, invoke, scripted
 from tests.planbook.planted import FIRST_SEED, NEEDED_RULES, RULES, TASKS, TASKS_PER_RULE, write_library
 
@@ -110,7 +110,7 @@ def _table(rows: list[EpisodeResult]) -> RunResults:
 def _row(number: int, solved: bool, repeat: int = 0) -> EpisodeResult:
     task = Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="", seed=number)
     outcome = Outcome.DIRECT_SUCCESS if solved else Outcome.FAILURE
-    return EpisodeResult(Entry(index=number, task=task, repeat=repeat), ending=Ending(outcome=outcome), events=1)
+    return EpisodeResult(EpisodeEntry(index=number, task=task, repeat=repeat), ending=Ending(outcome=outcome), events=1)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_only_tasks_whose_prompts_have_a_part_are_played(built_run: Path, tmp_pa
 
 def test_skills_of_a_learned_library_can_be_left_out(built_run: Path, tmp_path: Path) -> None:
     options = ("--planner", "procedures", "--seeds", "0-3", "--json", "--out", tmp_path / "effect")
-    found = invoke("effect", built_run / "learnt", "--env", "toy", "--parts", "skill:fetch", *options)
+    found = invoke("effect", built_run / "learned", "--env", "toy", "--parts", "skill:fetch", *options)
     assert found.returncode == 0, found.printed
     assert (found.result["parts"][0]["affected"], found.result["parts"][0]["solved"]) == (4, 0)
     fork = ("fork", tmp_path / "effect" / "all", 0, "--at", 0, "--json", "--without")

@@ -171,7 +171,7 @@ def test_reading_a_strangers_run_executes_no_code_that_it_names(runs: Mapping[st
         "text": "code: a\nnodes: {a: {prompt: x, expect: code, check: 'evil.py:f'}}",
         "graph": f"{tmp_path}/g.yaml",
     }
-    begun = "DELETE FROM event WHERE kind = 'learnt'"
+    begun = "DELETE FROM event WHERE kind = 'learned'"
     for number, (env, planner, options, edit) in enumerate(
         [
             (str(evil), f"{evil}:plan", {}, begun),

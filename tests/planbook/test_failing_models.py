@@ -72,7 +72,7 @@ def test_a_failing_server_stops_the_run_and_a_resumed_run_asks_nothing_twice(
 
 
 def rules(folder: Path) -> str:
-    return files(folder / "learnt")["toy/rules.json"]
+    return files(folder / "learned")["toy/rules.json"]
 
 
 def test_unusable_plans_fail_every_task_and_the_builder_learns_from_them(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_unusable_plans_fail_every_task_and_the_builder_learns_from_them(tmp_pat
     assert (summary["tasks"], summary["solved"], summary["failures"]) == (4, 0, {"parse": 4})
     assert len(asks(tmp_path / "run", "planner", "automanual/task")) == 4 * 3, "each plan is asked for three times"
     assert "The task was not done." in prompt(asks(tmp_path / "run", "builder")[0])
-    assert len(events(tmp_path / "run", "learnt", "learn")) == 4
+    assert len(events(tmp_path / "run", "learned", "learn")) == 4
 
 
 def test_unusable_edits_and_procedures_are_reported_and_change_no_rule(tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_unusable_edits_and_procedures_are_reported_and_change_no_rule(tmp_path:
     found = invoke("rules", folder, "--json").result
     assert (found["changes"], [rule["id"] for rule in found["rules"]]) == (0, ["rule_0", "rule_1", "rule_2"])
     assert "0 procedures" in finished.printed
-    assert not (folder / "learnt" / "toy" / "procedures").exists()
+    assert not (folder / "learned" / "toy" / "procedures").exists()
 
 
 def test_unusable_replies_of_the_consolidator_and_the_formulator_change_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    manual = folder / "learnt" / "toy" / "manual.md"
+    manual = folder / "learned" / "toy" / "manual.md"
     consolidator = ("--model", f"consolidator={scripted('rubbish')}", "--max-rules", 1)
     assert invoke(*BUILD, *SMALL, *consolidator, "--out", folder).returncode == 0
     assert asks(folder, "consolidator")
@@ -134,7 +134,7 @@ def test_a_recording_replays_the_whole_build_without_a_live_call(tmp_path: Path,
     assert finished.returncode == 0, finished.printed
     assert finished.result["replayed_calls"] == finished.result["model_calls"] == 23
     assert invoke("formulate", again).returncode == 0
-    assert files(again / "learnt") == files(run / "learnt")
+    assert files(again / "learned") == files(run / "learned")
     assert recording.read_text() == before
     live, replayed = (without_times(invoke("run", "--resume", each, "--json").result) for each in (run, again))
     assert {**live, "replayed_calls": 24} == replayed

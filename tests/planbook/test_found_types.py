@@ -35,7 +35,7 @@ def test_found_types_have_parameters_wordings_and_procedures(built: Path) -> Non
     tasks = [event.body["task"] for event in events(built, "task", "task")]
     assert len(tasks) == 12
     assert all(isinstance(task, dict) and (task["type"], task["params"]) == ("", {}) for task in tasks)
-    learned = built / "learnt" / "alfworld"
+    learned = built / "learned" / "alfworld"
     found: list[Any] = json.loads((learned / "types.json").read_text())
     for each in found:
         assert all(wording["pattern"].count("{") == len(each["parameters"]) for wording in each["wordings"])
@@ -82,7 +82,7 @@ def test_reworded_goals_replace_those_of_the_tasks(built: Path, tested: Finished
     lines = [{"task": task.id, "goal": goal} for task, goal in zip(solved, wordings, strict=True)]
     goals = tmp_path / "goals.jsonl"
     goals.write_text("\n".join(map(json.dumps, lines)))
-    reworded = play(built / "learnt", tmp_path / "reworded", "--goals", goals)
+    reworded = play(built / "learned", tmp_path / "reworded", "--goals", goals)
     assert (reworded.result["tasks"], reworded.result["solved"]) == (3, 1)
     assert reworded.result["matches"]["abstained"]["count"] == 2
     first, *_ = [event.body for event in events(tmp_path / "reworded", "task", "task")]
@@ -198,7 +198,7 @@ def test_procedures_are_verified_on_the_tasks_of_copied_episodes_with_their_para
     assert copied.returncode == 0, copied.printed
     assert copied.result["tasks"] == 4
     assert copied.result["by_type"].keys() == {"task"}
-    procedures = [list((tmp_path / name).glob("learnt/*/procedures/*.py")) for name in ("built", "copied")]
+    procedures = [list((tmp_path / name).glob("learned/*/procedures/*.py")) for name in ("built", "copied")]
     assert [len(paths) for paths in procedures] == [1, 1]
     (tmp_path / "other.json").write_text((tmp_path / "tasks.json").read_text().replace("Add 3", "Add 9"))
     testing = ("test", *env[:-1], f"tasks={tmp_path}/other.json", "--library", tmp_path / "built")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from planbook.runs import Entry
+from planbook.runs import EpisodeEntry
 from planbook.sandbox import Sandbox
 from tests.killing import KILL_MOMENTS, DeadlySandbox, KillMoment, Reaper
 from tests.planbook.recorded_episodes import EPISODES
@@ -56,7 +56,7 @@ def test_an_episode_is_the_same_if_its_sandbox_worker_or_host_is_killed(
             check_sandbox_workers(episodes, deadly, entry)
 
 
-def check_sandbox_workers(episodes: RecordedEpisodes, deadly: DeadlySandbox, entry: Entry) -> None:
+def check_sandbox_workers(episodes: RecordedEpisodes, deadly: DeadlySandbox, entry: EpisodeEntry) -> None:
     """Kill the sandbox worker at every call."""
     undisturbed = Reaper()
     expected = played(episodes, deadly, entry, undisturbed)
@@ -72,7 +72,7 @@ def check_sandbox_workers(episodes: RecordedEpisodes, deadly: DeadlySandbox, ent
     assert dead or not undisturbed.completed_calls, "some plans are too short for some moments, but not for all"
 
 
-def played(episodes: RecordedEpisodes, deadly: DeadlySandbox, entry: Entry, reaper: Reaper) -> Life:
+def played(episodes: RecordedEpisodes, deadly: DeadlySandbox, entry: EpisodeEntry, reaper: Reaper) -> Life:
     deadly.reaper = reaper
     return episodes.play_episode(deadly, entry, MortalJournal())
 
@@ -84,7 +84,7 @@ def moments() -> list[Callable[[int], KillMoment]]:
     return [lambda number: KILL_MOMENTS[number % len(KILL_MOMENTS)]]
 
 
-def check_hosts(episodes: RecordedEpisodes, sandbox: Sandbox, entry: Entry, *, every_event: bool) -> None:
+def check_hosts(episodes: RecordedEpisodes, sandbox: Sandbox, entry: EpisodeEntry, *, every_event: bool) -> None:
     """Kill the host at every event, or a few times."""
     undisturbed = episodes.play_episode(sandbox, entry, MortalJournal())
     assert undisturbed.ending is not None
@@ -100,7 +100,9 @@ def check_hosts(episodes: RecordedEpisodes, sandbox: Sandbox, entry: Entry, *, e
     assert paid == Counter(undisturbed.paid) + lost
 
 
-def lives(episodes: RecordedEpisodes, sandbox: Sandbox, entry: Entry, interval: int) -> Iterator[tuple[Life, bool]]:
+def lives(
+    episodes: RecordedEpisodes, sandbox: Sandbox, entry: EpisodeEntry, interval: int
+) -> Iterator[tuple[Life, bool]]:
     """Yield what each host did, and whether its last event was lost. A host dies after ``interval`` new events."""
     life, loses_last = Life([], [], None), False
     while life.ending is None:

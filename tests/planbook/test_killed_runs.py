@@ -118,7 +118,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-DEEP = [("play", "", 1), ("play", "", 5), ("build", "", 1), ("build", "", 17), ("build", "learnt", 1)]
+DEEP = [("play", "", 1), ("play", "", 5), ("build", "", 1), ("build", "", 17), ("build", "learned", 1)]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_run_that_is_killed_repeatedly_ends_like_an_undisturbed_one(
     codes = run_until_survived([[kind, every]] * (len(found) + 1), *RUNS[name], "--out", folder)
     assert codes == [KILLED] * (len(found) // every) + [0]
     assert history(folder) == history(undisturbed[name])
-    assert files(folder / "learnt") == files(undisturbed[name] / "learnt")
+    assert files(folder / "learned") == files(undisturbed[name] / "learned")
     tables = [without_times(invoke("run", "--resume", each, "--json").result) for each in (folder, undisturbed[name])]
     assert tables[0] == tables[1]
 
@@ -164,7 +164,7 @@ def test_a_kill_in_the_middle_of_a_request_repeats_only_that_request(
 
 def learned(folder: Path) -> dict[str, str]:
     """Return the learned files except procedures, since these name the model that wrote them."""
-    return {name: text for name, text in files(folder / "learnt").items() if not name.endswith(".py")}
+    return {name: text for name, text in files(folder / "learned").items() if not name.endswith(".py")}
 
 
 @pytest.mark.deep
@@ -173,7 +173,7 @@ def test_formulate_does_not_ask_again_after_a_kill(tmp_path: Path, undisturbed: 
     shutil.copytree(undisturbed["build"], folder)
     assert run_until_survived([["ask", 1], ["", 0]], "formulate", folder) == [KILLED, 0]
     assert len(asks(folder, "formulator")) == 1
-    assert (folder / "learnt" / "toy" / "manual.md").exists()
+    assert (folder / "learned" / "toy" / "manual.md").exists()
 
 
 def recorded_replies(name: str, folder: Path) -> dict[str, str]:

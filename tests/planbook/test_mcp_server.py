@@ -120,7 +120,7 @@ def test_the_manual_is_a_resource() -> None:
     async def use(client: Any) -> None:
         assert all(each.description for each in (await client.list_resources()).resources)
         manual = (await client.read_resource("planbook://manual")).contents[0].text
-        shipped = (ROOT / "manuals" / "learnt" / "alfworld" / "manual.md").read_text()
+        shipped = (ROOT / "manuals" / "learned" / "alfworld" / "manual.md").read_text()
         assert manual == shipped.strip()
         assert "agent.take" in (await client.read_resource("planbook://environment")).contents[0].text
 
@@ -250,7 +250,7 @@ PROCEDURE = '''"""Add two numbers.
 
 world: module_sums
 type: {type}
-source: learnt from a
+source: learned from a
 """
 
 

@@ -33,8 +33,8 @@ def test_a_method_in_a_file_works_like_a_shipped_one(tmp_path: Path) -> None:
     played = invoke("run", "--planner", REFINE, *TASKS, *MODEL, "--out", one, "--json")
     assert played.returncode == 0, played.printed
     assert (played.result["solved"], played.result["model_calls"]) == (4, 8)
-    made_of = json.loads((one / "run.json").read_text())["made_of"]["prompts"]
-    assert "the method's file refine.py" in made_of
+    inputs = json.loads((one / "run.json").read_text())["inputs"]["prompts"]
+    assert "the method's file refine.py" in inputs
 
     more_options = ("--planner-option", "times=2", "--executor", "processes", "--jobs", "2")
     again = invoke("run", "--planner", REFINE, *TASKS, *MODEL, *more_options, "--out", other, "--json")
@@ -119,8 +119,8 @@ method = Method(once, Options, "ask once", ("planner",), templates=PROMPTS.files
     run = tmp_path / "run"
     played = planbook("run", "--planner", "mine.py:method", *TASKS, *MODEL, "--out", run, "--json", cwd=tmp_path)
     assert (played.returncode, result(played)["tasks"]) == (0, 4), played.stderr
-    made_of = json.loads((run / "run.json").read_text())["made_of"]["prompts"]
-    assert {"the method's file mine.py", "the method's module pieces"} <= set(made_of)
+    inputs = json.loads((run / "run.json").read_text())["inputs"]["prompts"]
+    assert {"the method's file mine.py", "the method's module pieces"} <= set(inputs)
     module.write_text("CODE = 'print(2)'\n")
     template.write_text("Now: {{ goal }}")
     resumed = planbook("run", "--resume", run, cwd=tmp_path)

@@ -9,7 +9,7 @@ from planbook.config import Config
 from planbook.console import ALL
 from planbook.envs import Selection, Verdict
 from planbook.planner import Ending
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from tests.planbook.papers import ADAPT, ADVOCATE, AGENTKIT, ENVIRONMENTS, Comparison, compare, solved_if, values
 from tests.planbook.results.methods.test_rounds import EpisodeWriter
 from tests.rows import request_body
@@ -35,7 +35,7 @@ def compare_run(
     env = f"{ENVIRONMENTS}:{environment}"
     config = Config(planner=planner, env=env, actions=30, selection=selection, models=models, **more)
 
-    def plans(run: Run, entry: Entry) -> None:
+    def plans(run: Run, entry: EpisodeEntry) -> None:
         for number, name in enumerate(served):
             run.store.put(entry.path, "ask", number, request_body("planner", "openai:x", "t", served=name))
         writer = EpisodeWriter(run, entry.path)

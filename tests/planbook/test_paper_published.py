@@ -12,7 +12,7 @@ from planbook.envs import Selection, known_environments, load_environment
 from planbook.papers import Publication, papers_of, publications
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import METHODS, Ending, Outcome
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from tests.command import planbook, result
 from tests.planbook.papers import (
     ADAPT,
@@ -56,11 +56,11 @@ def compare_run(
 ) -> Comparison:
     """Compare a run whose first ``unsolved`` episodes of each type failed. Each has a subtask of depth 2."""
 
-    def subtask(run: Run, entry: Entry) -> None:
+    def subtask(run: Run, entry: EpisodeEntry) -> None:
         claim: dict[str, Any] = {"by": "executor", "text": "x", "depth": 2, "done": True}
         run.store.put(f"{entry.path}/round/0/plan/0", "subtask", 0, claim)
 
-    def ending(entry: Entry) -> Any:
+    def ending(entry: EpisodeEntry) -> Any:
         return solved_if(int(entry.task.id.rpartition("/")[2]) >= unsolved)
 
     changed = config.model_copy(update=changes)
@@ -116,7 +116,7 @@ def test_the_tables_use_the_names_of_our_methods_types_and_options() -> None:
         for each in paper.tables:
             assert each.rows
             assert each.unit.startswith(("%", "score")) or paper in (AGENTKIT, ADVOCATE)
-            if each.by == "type" and each.env in known_environments():
+            if each.grouped_by == "type" and each.env in known_environments():
                 environment = load_environment(each.env)
                 assert set(each.columns) <= {*environment.types, ALL, *COLUMNS}
                 assert each.split in ("", *environment.splits)

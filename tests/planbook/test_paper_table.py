@@ -16,7 +16,7 @@ from planbook.envs.alfworld.generated import TYPES
 from planbook.knowledge import ABLATIONS, initial_state
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import Sampling
-from planbook.runs import Entry, Run
+from planbook.runs import EpisodeEntry, Run
 from tests.command import planbook, result
 from tests.flows import events
 from tests.planbook.papers import ALFWORLD_TASKS, AUTOMANUAL, Comparison, compare, solved_if, table
@@ -70,12 +70,12 @@ def write_built_run(folder: Path, *, formulated: bool = True, model: str = GPT_4
     state = initial_state(config)
     with closing(Run.create(path, config, [task])) as run:
         run.store.put("learn/0/builder", "ask", 0, request_body("planner", "openai:x", "t", served=model))
-        run.store.put("learn/0", "learnt", 0, state.model_dump(mode="json"))
+        run.store.put("learn/0", "learned", 0, state.model_dump(mode="json"))
         if formulated:
             rules = [rule.id for rule in state.knowledge.rules]
             section = {"title": "All", "introduction": "All of it.", "rule_ids": rules}
             manual: dict[str, Any] = {"title": "Manual", "overview": "How.", "sections": [section]}
-            run.store.put("formulate/all/0", "learnt", 0, {"manual": manual})
+            run.store.put("formulate/all/0", "learned", 0, {"manual": manual})
     return str(path)
 
 
@@ -91,7 +91,7 @@ def compare_run(
     """Compare a test run whose first ``unsolved`` episodes were not solved, and one more in each further repeat."""
     size = sum(counts.values())
 
-    def ending(entry: Entry) -> Any:
+    def ending(entry: EpisodeEntry) -> Any:
         failed = entry.index % size < unsolved + entry.repeat
         return solved_if(not failed, error_steps=4 if failed else 0)
 

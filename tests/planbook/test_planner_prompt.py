@@ -35,7 +35,7 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     )
     found = {}
     for kind in (*TYPES, COOL):
-        task = ("--env", "alfworld", "--split", "generated", "--task", f"generated/{kind}/1", "--library", "learnt")
+        task = ("--env", "alfworld", "--split", "generated", "--task", f"generated/{kind}/1", "--library", "learned")
         assert invoke("run", "--planner", "automanual", *task, *model, "--out", folder / kind).returncode == 0
         found[kind] = asks(folder / kind)[0]["messages"]
     return found

@@ -16,7 +16,7 @@ from tests.flows import invoke
 from tests.golden import FOLDER, WRITTEN, golden, golden_text, play
 from tests.planbook.recorded_episodes import BROWSER_EPISODES, EPISODES
 
-LEARNED = LIBRARIES["learnt"]
+LEARNED = LIBRARIES["learned"]
 RECORDED = {path.stem: json.loads(path.read_text().splitlines()[0]) for path in sorted(RECORDINGS.glob("*.jsonl"))}
 """Maps each shipped recording to its header, the first line."""
 BUILDING_RECORDINGS = ("alfworld-generated", "alfworld-train", "miniwob-feedback")
@@ -65,9 +65,9 @@ def test_six_generated_tasks_teach_procedures_for_unseen_scenes(tmp_path: Path) 
 
 @pytest.mark.deep
 @pytest.mark.skipif(NO_GAMES, reason="ALFWORLD_DATA does not hold the split train")
-def test_the_shipped_alfworld_library_was_learnt_from_real_games(tmp_path: Path) -> None:
+def test_the_shipped_alfworld_library_was_learned_from_real_games(tmp_path: Path) -> None:
     build_from_recording("alfworld-train", tmp_path / "built")
-    assert_same(tmp_path / "built" / "learnt" / "alfworld", LEARNED / "alfworld")
+    assert_same(tmp_path / "built" / "learned" / "alfworld", LEARNED / "alfworld")
 
 
 @pytest.mark.browser
@@ -75,7 +75,7 @@ def test_the_shipped_alfworld_library_was_learnt_from_real_games(tmp_path: Path)
 def test_the_miniwob_library_was_built_from_its_recording(tmp_path: Path) -> None:
     need_browser()
     build_from_recording("miniwob-feedback", tmp_path / "built")
-    assert_same(tmp_path / "built" / "learnt" / "miniwob", LEARNED / "miniwob")
+    assert_same(tmp_path / "built" / "learned" / "miniwob", LEARNED / "miniwob")
 
 
 @pytest.mark.parametrize("name", ["alfworld", "miniwob"])

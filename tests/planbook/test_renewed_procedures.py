@@ -11,7 +11,7 @@ def build_procedure(folder: Path, model: str, *options: object, tasks: int = 3) 
     command = ("--types", "fetch", "--tasks-per-type", tasks, "--model", scripted(model), "--out", folder)
     finished = invoke("build", "--env", "toy", *command, *options)
     assert finished.returncode == 0, finished.printed
-    state: Any = events(folder, "learnt", f"learn/{tasks - 1}")[-1].body
+    state: Any = events(folder, "learned", f"learn/{tasks - 1}")[-1].body
     code: str = state["knowledge"]["procedures"]["fetch"]["code"]
     return code
 

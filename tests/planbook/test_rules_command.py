@@ -63,8 +63,8 @@ def test_an_undo_restores_the_earlier_rules_in_tests_manuals_and_files(run: Path
     assert undone.returncode == 0
     assert undone.stdout.splitlines()[-1] == "   7  user: went back to the rules before change 1"
     assert ids(run) == ["rule_0", "rule_1", "rule_2"]
-    assert "rule_3" not in (run / "learnt" / "toy" / "rules.json").read_text()
-    assert not (run / "learnt" / "toy" / "manual.md").exists()
+    assert "rule_3" not in (run / "learned" / "toy" / "rules.json").read_text()
+    assert not (run / "learned" / "toy" / "manual.md").exists()
     command = ("test", "--env", "toy", "--types", "fetch", "--library", run, "--model", scripted(), "--out")
     assert invoke(*command, tmp_path / "listed").returncode == 0
     assert invoke("formulate", run).returncode == 0
@@ -110,7 +110,7 @@ def test_a_build_that_was_interrupted_before_an_undo_asks_again(tmp_path: Path) 
         for number in range(6, 20)
         if invoke(*command, "--budget", f"calls={number}").returncode == 4
         and asks(folder)[-1]["template"] == "builder/classify.j2"
-        and len(events(folder, "learnt", "learn")) > 0
+        and len(events(folder, "learned", "learn")) > 0
     )
     assert invoke("rules", folder, "undo", 1).returncode == 0
     finished = invoke(*command, "--budget", "calls=1000")
@@ -128,7 +128,7 @@ def test_a_rule_with_a_check_that_nobody_obeys_is_dropped(tmp_path: Path) -> Non
     changes = invoke("rules", tmp_path / "run", "log").stdout
     assert "consolidator" in changes
     assert "rule_3" not in ids(tmp_path / "run")
-    states: list[Any] = [event.body for event in events(tmp_path / "run", "learnt", "learn")]
+    states: list[Any] = [event.body for event in events(tmp_path / "run", "learned", "learn")]
     obeyed = [citation["obeyed"] for citation in states[-1]["citations"] if "obeyed" in citation]
     assert obeyed[:5] == [{"rule_3": False}] * 5
     assert "rule_3" not in obeyed[5], "after five episodes the rule was dropped"

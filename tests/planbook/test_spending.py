@@ -1,6 +1,6 @@
 """What a run has spent according to its events equals what its meter counted.
 
-A `sitting` event marks the beginning or the end of an invocation of planbook.
+An `invocation` event marks the beginning or the end of an invocation of planbook.
 """
 
 import random
@@ -64,7 +64,7 @@ def price(model: str, reply: Reply) -> float | None:
     return {"paid": 0.01, "free": 0.0}.get(model)
 
 
-SITTING_END = event("sitting", 3.0, {"over": True})
+INVOCATION_END = event("invocation", 3.0, {"over": True})
 TASKS_LISTED = [event("task", 1_000.0), event("task", 1_000.0)]
 
 
@@ -72,16 +72,16 @@ TASKS_LISTED = [event("task", 1_000.0), event("task", 1_000.0)]
     ("events", "seconds"),
     [
         ([], 0.0),
-        ([*TASKS_LISTED, event("sitting", 1_001.0)], 0.0),
-        ([*TASKS_LISTED, event("sitting", 1_001.0), act(1_004.0)], 3.0),
-        ([*TASKS_LISTED, event("sitting", 1_001.0), act(1_004.0), event("sitting", 9_000.0), act(9_002.5)], 5.5),
-        ([event("sitting", 0.0), act(2.0), event("sitting", 5.0), act(6.0)], 3.0),
-        ([event("sitting", 0.0), act(2.0), SITTING_END, event("sitting", 500.0), act(501.0)], 4.0),
-        ([event("sitting", 1_001.0), act(1_004.0), event("sitting", 1_006.0, {"over": True})], 5.0),
-        ([event("sitting", 0.0), act(5.0), act(1.0), act(6.0), act(2.0)], 6.0),
+        ([*TASKS_LISTED, event("invocation", 1_001.0)], 0.0),
+        ([*TASKS_LISTED, event("invocation", 1_001.0), act(1_004.0)], 3.0),
+        ([*TASKS_LISTED, event("invocation", 1_001.0), act(1_004.0), event("invocation", 9_000.0), act(9_002.5)], 5.5),
+        ([event("invocation", 0.0), act(2.0), event("invocation", 5.0), act(6.0)], 3.0),
+        ([event("invocation", 0.0), act(2.0), INVOCATION_END, event("invocation", 500.0), act(501.0)], 4.0),
+        ([event("invocation", 1_001.0), act(1_004.0), event("invocation", 1_006.0, {"over": True})], 5.0),
+        ([event("invocation", 0.0), act(5.0), act(1.0), act(6.0), act(2.0)], 6.0),
         # the clock was set back by an hour
-        ([event("sitting", 9_000.0), event("sitting", 5_410.0, {"over": True, "seconds": 10.0})], 10.0),
-        ([event("sitting", 9_000.0), act(5_410.0), event("sitting", 5_500.0), act(5_502.0)], 2.0),
+        ([event("invocation", 9_000.0), event("invocation", 5_410.0, {"over": True, "seconds": 10.0})], 10.0),
+        ([event("invocation", 9_000.0), act(5_410.0), event("invocation", 5_500.0), act(5_502.0)], 2.0),
     ],
 )
 def test_only_time_within_invocations_counts(tmp_path: Path, events: list[Event], seconds: float) -> None:

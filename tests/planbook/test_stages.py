@@ -72,7 +72,7 @@ def test_a_type_is_left_out_after_three_successes_in_a_row(built: FinishedRun) -
 
 def test_learned_knowledge_is_written_to_the_folder_of_the_run(built: FinishedRun) -> None:
     folder, _ = built
-    home = folder / "learnt" / "toy"
+    home = folder / "learned" / "toy"
     written = set(files(home))
     assert written == {
         "example.md", "manual.md", "world.md", "rules.json", "skills.json",
@@ -90,7 +90,7 @@ def test_the_seed_determines_the_run(tmp_path: Path, built: FinishedRun) -> None
     again = invoke(*BUILD, "--json", "--out", tmp_path / "again")
     assert without_times(again.result) == without_times(finished.result)
     assert invoke("formulate", tmp_path / "again").returncode == 0
-    assert files(tmp_path / "again" / "learnt") == files(folder / "learnt")
+    assert files(tmp_path / "again" / "learned") == files(folder / "learned")
     assert history(tmp_path / "again") == history(folder)
     other = ("--seed", 1, "--no-procedures", "--tasks-per-type", 1, "--out", tmp_path / "other")
     assert invoke(*BUILD, *other).returncode == 0
@@ -111,12 +111,12 @@ def test_with_a_model_every_prompt_has_the_manual_and_nothing_is_learned(tested:
     assert finished.result["model_calls"] == len(asks(folder)) >= 12
     assert ["# Manual of the toy world" in prompt for prompt in plan_prompts(folder)] == [True] * 12
     assert {each["role"] for each in asks(folder)} == {"planner"}
-    assert not events(folder, "learnt")
+    assert not events(folder, "learned")
 
 
 def test_the_folder_of_learned_files_is_a_library(tmp_path: Path, built: FinishedRun, tested: FinishedRun) -> None:
     folder, from_run = tested
-    from_files = run_test(built[0] / "learnt", tmp_path / "files", "--model", scripted())
+    from_files = run_test(built[0] / "learned", tmp_path / "files", "--model", scripted())
     assert without_times(from_run.result) == {
         **without_times(from_files.result),
         "paying": without_times(from_run.result)["paying"],
@@ -216,7 +216,7 @@ def test_libraries_can_grow_while_rules_stay_the_same(tmp_path: Path) -> None:
     assert invoke("build", "--env", "toy", *planner, *more).returncode == 0
     assert invoke("rules", second, "--json").result["rules"] == known
     assert {event.body["role"] for event in events(second, "ask")} == {"planner"}
-    skills = (second / "learnt" / "toy" / "skills.json").read_text()
+    skills = (second / "learned" / "toy" / "skills.json").read_text()
     assert '"fetch"' in skills
     assert '"fetch_two"' in skills
 
@@ -341,7 +341,7 @@ def test_rules_are_built_from_episodes_of_any_planner(tmp_path: Path) -> None:
     assert built.returncode == 0, built.printed
     assert built.result["solved"] == built.result["tasks"] == 4
     assert {event.scope.split("/")[0] for event in events(folder, "ask")} == {"learn"}
-    assert '"fetch_two"' in (folder / "learnt" / "toy" / "skills.json").read_text()
+    assert '"fetch_two"' in (folder / "learned" / "toy" / "skills.json").read_text()
     assert invoke("rules", folder, "log").stdout.count("builder at learn/") == 4
 
 

@@ -85,7 +85,7 @@ def test_stats_marks_building_runs_and_reports_contradictory_outcomes(tmp_path: 
     with closing(Run.open(folder, to_play=True)) as run:
         run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))
         run.store.put("task/7", "outcome", 0, Ending(outcome=FAILED, cause="x").model_dump(mode="json"))
-        run.store.put("learn/8", "learnt", 0, {"knowledge": {}})
+        run.store.put("learn/8", "learned", 0, {"knowledge": {}})
     code, found, printed = stats(folder)
     assert code == errors.BROKEN
     assert found["contradictions"] == {

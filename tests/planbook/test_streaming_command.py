@@ -36,12 +36,12 @@ def test_streaming_changes_no_action_and_no_outcome(streamed: Path, tmp_path: Pa
     waited = invoke(*COMMAND, "--out", tmp_path / "run")
     assert waited.returncode == 0, waited.printed
     assert events_of(streamed, "act", "outcome") == events_of(tmp_path / "run", "act", "outcome")
-    assert not events_of(tmp_path / "run", "heard")
+    assert not events_of(tmp_path / "run", "piece")
 
 
 def test_received_text_is_recorded_before_the_actions_that_it_caused(streamed: Path) -> None:
     kinds = [kind for scope, kind, _, _ in events_of(streamed) if scope.startswith("task/0/")]
-    assert kinds.index("heard") < kinds.index("act") < kinds.index("ask") < kinds.index("cell")
+    assert kinds.index("piece") < kinds.index("act") < kinds.index("ask") < kinds.index("cell")
     finishes = {body["reply"]["finish"] for *_, body in events_of(streamed, "ask")}
     assert finishes == {"cut"}, "each reply stops at the failed or last step"
 

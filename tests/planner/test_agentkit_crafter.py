@@ -16,7 +16,7 @@ from planbook.envs.crafter.view import player_view
 from planbook.planner import Outcome
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_path, read_graph
-from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, crafter as crafter_hooks
+from planbook.planner.graph.hooking import AnswerRejected, ComposeContext, crafter as crafter_hooks
 from planbook.planner.graph.hooking.crafter import (
     ACTIONS,
     DISCOVERY_TESTS,
@@ -236,7 +236,7 @@ def rows(names: Iterable[str]) -> dict[str, JsonValue]:
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused(check: Check, answer: JsonValue, problem: str) -> None:
-    with pytest.raises(AfterQueryError, match=problem):
+    with pytest.raises(AnswerRejected, match=problem):
         check(answer, ALLOWED)
 
 

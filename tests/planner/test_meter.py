@@ -191,7 +191,7 @@ def test_the_limit_that_is_named_is_enough(limited: NewMeter, limits: dict[str, 
     budget, most = Budget.model_validate(limits), Usage(prompt=100, completion=4_000)
     with pytest.raises(BudgetEnded) as refused, limited(budget, spent).reserve("m", most):
         pass
-    name, _, larger = refused.value.larger.partition("=")
+    name, _, larger = refused.value.suggested_limit.partition("=")
     with limited(Budget.model_validate({**limits, name: larger}), spent).reserve("m", most):
         pass
 

@@ -112,7 +112,7 @@ def test_a_sound_plan_does_the_same_as_without_streaming(sandbox: Sandbox) -> No
             for journal in journals
         )
         assert streamed == waited
-    assert "heard" not in {key[1] for key in journals[1].events}
+    assert "piece" not in {key[1] for key in journals[1].events}
 
 
 class GoOnPrompt:
@@ -250,7 +250,7 @@ def test_an_unusable_reply_is_asked_for_again_as_long_as_nothing_has_run(sandbox
 def test_an_episode_killed_after_any_event_ends_in_the_same_journal(sandbox: Sandbox, replies: Sequence[str]) -> None:
     expected = journal_of(sandbox, PieceModel(replies, list))
     kinds = [key[1] for key in expected.events]
-    assert "heard" in kinds
+    assert "piece" in kinds
     for events in cut_points(expected):
         killed, resumed = KilledJournal(events), MemoryJournal()
         with pytest.raises(JournalFailed):
@@ -322,7 +322,7 @@ def test_a_stopped_run_receives_the_reply_to_its_end_and_does_not_ask_again(
     assert model.sent_characters == len(replies[0])
     assert [key[1] for key in journal.events][-1] == "ask"
     played(sandbox, PieceModel(replies[1:], list), journal, **OPTIONS)
-    resumed, whole_run = (sorted(row for row in untimed(each) if row[0][1] != "heard") for each in (journal, expected))
+    resumed, whole_run = (sorted(row for row in untimed(each) if row[0][1] != "piece") for each in (journal, expected))
     assert resumed == whole_run
 
 
@@ -346,7 +346,7 @@ def test_in_reading_order_a_request_precedes_the_actions_of_its_reply(sandbox: S
     events = [SimpleNamespace(scope=scope, kind=kind, body=body) for (scope, kind, _), body in journal.events.items()]
     kinds = [event.kind for event in in_reading_order(events)]
     assert kinds[:5] == ["task", "recall", "ask", "act", "cell"]
-    assert sorted(kinds) == sorted(event.kind for event in events if event.kind != "heard")
+    assert sorted(kinds) == sorted(event.kind for event in events if event.kind != "piece")
 
 
 @pytest.mark.parametrize(

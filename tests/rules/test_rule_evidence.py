@@ -6,8 +6,8 @@ from tests.rules.example_book import BOOK
 
 CITATIONS = (
     Citation(episode="task/0", rule_ids=("rule_0", "rule_2", "rule_0"), solved=True),
-    Citation(episode="task/1", rule_ids=("rule_2",), solved=False, blamed_agent=frozenset({"rule_2", "rule_1"})),
-    Citation(episode="task/2", rule_ids=("rule_2", "rule_99"), solved=True, blamed_agent=frozenset({"rule_99"})),
+    Citation(episode="task/1", rule_ids=("rule_2",), solved=False, ignored_rule_ids=frozenset({"rule_2", "rule_1"})),
+    Citation(episode="task/2", rule_ids=("rule_2", "rule_99"), solved=True, ignored_rule_ids=frozenset({"rule_99"})),
 )
 
 
@@ -21,7 +21,7 @@ def test_an_episode_counts_once_for_each_rule_that_it_cites() -> None:
 
 
 def test_the_later_of_two_records_of_an_episode_counts() -> None:
-    corrected = CITATIONS[1].model_copy(update={"solved": True, "blamed_agent": frozenset()})
+    corrected = CITATIONS[1].model_copy(update={"solved": True, "ignored_rule_ids": frozenset()})
     assert count_evidence((*CITATIONS, corrected))["rule_2"] == Evidence(cited=3, unblamed=3, solved=3)
 
 

@@ -165,7 +165,7 @@ def _episode_times(events: Sequence[tuple[float, EventKind]]) -> list[EpisodeTim
     episodes = []
     for begin, end in zip(begins, [*begins[1:], len(events)], strict=True):
         episode_events = events[begin:end]
-        reply = next(n for n, (_, kind) in enumerate(episode_events) if kind in ("heard", "ask"))
+        reply = next(n for n, (_, kind) in enumerate(episode_events) if kind in ("piece", "ask"))
         acts = [at for at, kind in episode_events if kind == "act"]
         cells = [at for at, kind in episode_events if kind == "cell"]
         if acts and cells:

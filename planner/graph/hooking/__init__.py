@@ -5,7 +5,7 @@ A node of a graph can have three hooks:
 - ``compose(ComposeContext) -> str`` returns the text above the node's prompt. It replaces the answers of the nodes in
   ``after``.
 - ``check(answer, database) -> answer`` validates the node's answer, and may return a changed one. If it raises
-  ValueError, such as ``AfterQueryError``, the message goes back to the model.
+  ValueError, such as ``AnswerRejected``, the message goes back to the model.
 - ``finish(FinishContext) -> None`` is called after the answer. It may change the database and the rest of the pass.
 
 The hooks ``compose`` and ``check`` can only read the database, since several nodes may be asked at the same time.
@@ -46,7 +46,7 @@ Hooks = Mapping[str, Callable[..., Any]]
 """Maps the names of hooks in a graph file to their functions."""
 
 
-class AfterQueryError(ValueError):
+class AnswerRejected(ValueError):
     """Raised by a check hook to reject an answer. The message goes back to the model, which may repair the answer."""
 
 
@@ -90,7 +90,7 @@ def call_hook(hooks: Hooks, name: str, *arguments: Any, reraised: type[Exception
     except (GraphError, reraised):
         raise
     except Exception as error:
-        advice = "; only a `check` hook sends its message to the model" if isinstance(error, AfterQueryError) else ""
+        advice = "; only a `check` hook sends its message to the model" if isinstance(error, AnswerRejected) else ""
         raise GraphError(f"the hook {name} failed: {type(error).__name__}: {error}{advice}") from error
 
 

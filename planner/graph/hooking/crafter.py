@@ -17,7 +17,7 @@ from planbook.planner.agent import AGENT
 from planbook.planner.feedback import LAST_OBSERVATION
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.hooking import (
-    AfterQueryError,
+    AnswerRejected,
     ComposeContext,
     FinishContext,
     add_history,
@@ -61,7 +61,7 @@ ACTIONS = (
 """The calls that the game's manual lists, in the order of the manual."""
 
 
-# Check hooks. They raise AfterQueryError, whose message goes back to the model.
+# Check hooks. They raise AnswerRejected, whose message goes back to the model.
 
 
 def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
@@ -72,7 +72,7 @@ def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     if missing or unknown:
         extra = f" There is no action {', '.join(unknown)}." if unknown else ""
         lacking = f" Missing: {', '.join(missing)}." if missing else ""
-        raise AfterQueryError(f"the table must list every action in the manual under its own name.{lacking}{extra}")
+        raise AnswerRejected(f"the table must list every action in the manual under its own name.{lacking}{extra}")
     return {name: table[_normalized(name)] for name in ACTIONS}
 
 
@@ -80,17 +80,17 @@ def three_challenges(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept only three challenges, each rated from 1 to 5."""
     challenges: Any = _mapping(answer)["challenges"]
     if len(challenges) != CHALLENGE_COUNT:
-        raise AfterQueryError(f"name exactly {CHALLENGE_COUNT} challenges; there are {len(challenges)}")
+        raise AnswerRejected(f"name exactly {CHALLENGE_COUNT} challenges; there are {len(challenges)}")
     ratings = ("urgency", "convenience")
     if any(not 1 <= challenge[name] <= 5 for challenge in challenges for name in ratings):
-        raise AfterQueryError("urgency and convenience must be whole numbers from 1 to 5")
+        raise AnswerRejected("urgency and convenience must be whole numbers from 1 to 5")
     return answer
 
 
 def three_subgoals(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept only a list of three subgoals."""
     if not isinstance(answer, list) or len(answer) != SUBGOAL_COUNT:
-        raise AfterQueryError(f"list exactly {SUBGOAL_COUNT} subgoals, the most urgent first")
+        raise AnswerRejected(f"list exactly {SUBGOAL_COUNT} subgoals, the most urgent first")
     return answer
 
 
@@ -99,7 +99,7 @@ def allowed_only(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     allowed = {_normalized(name) for name in _mapping(database.get("allowed_actions"))}
     analyzed = _mapping(_mapping(answer)["actions"])
     if unknown := [name for name in analyzed if _normalized(name) not in allowed]:
-        raise AfterQueryError(f"analyse only the allowed actions, under their own names, not {', '.join(unknown)}")
+        raise AnswerRejected(f"analyse only the allowed actions, under their own names, not {', '.join(unknown)}")
     return answer
 
 
@@ -108,7 +108,7 @@ def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     code = str(answer)
     actions = {call.removeprefix(f"{AGENT}.") for call in calls_in(code)} & set(ACTIONS)
     if len(actions) != 1:
-        raise AfterQueryError(
+        raise AnswerRejected(
             f"the code must take exactly one of the game's actions, but takes {', '.join(sorted(actions)) or 'none'}. "
             f"The calls are written like this: {AGENT}.{ACTIONS[0]}"
         )
@@ -116,7 +116,7 @@ def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     if any(isinstance(node, ast.For | ast.While) for node in nodes) and not any(
         isinstance(node, ast.Break) for node in nodes
     ):
-        raise AfterQueryError("the loop must end (break) when the action is refused or a danger is in view")
+        raise AnswerRejected("the loop must end (break) when the action is refused or a danger is in view")
     return answer
 
 

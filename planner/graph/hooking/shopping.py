@@ -4,7 +4,7 @@ from pydantic import JsonValue
 
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.hooking import (
-    AfterQueryError,
+    AnswerRejected,
     ComposeContext,
     answers_text,
     calls_in,
@@ -29,7 +29,7 @@ note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"
 def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept only code with a single call of an action, since each step is one action."""
     if (count := len(calls_in(str(answer)))) != 1:
-        raise AfterQueryError(
+        raise AnswerRejected(
             f"the code must make exactly one call of an action, but it makes {count}. Write only the next one."
         )
     return answer

@@ -43,7 +43,7 @@ def test_building_from_the_episodes_of_a_building_run_learns_the_same(form: str,
         invoke("import", source, "--out", tmp_path / "imported")
         source = tmp_path / "imported"
     build("--from", source, "--out", tmp_path / "built")
-    assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
+    assert files(tmp_path / "built" / "learned") == files(played / "learned")
     learned, original = (
         [(*place, body.replace(f"{SCRIPT.parent}/", "")) for *place, body in history(folder)]
         for folder in (tmp_path / "built", played)
@@ -62,9 +62,9 @@ def test_a_recorded_build_learns_the_same_rules_from_an_imported_copy_of_its_epi
     invoke("import", tmp_path / "x.parquet", "--out", tmp_path / "imported")
     again = invoke("build", "--from", tmp_path / "imported", *options, "--out", tmp_path / "again", "--json")
     assert again.returncode == 0, again.printed
-    assert files(tmp_path / "again" / "learnt") == files(tmp_path / "built" / "learnt")
+    assert files(tmp_path / "again" / "learned") == files(tmp_path / "built" / "learned")
     assert history(tmp_path / "again") == history(tmp_path / "built")
-    assert not [each for each in events(tmp_path / "again", "sitting") if each.scope != "run"]
+    assert not [each for each in events(tmp_path / "again", "invocation") if each.scope != "run"]
 
 
 def test_the_model_calls_of_copied_episodes_are_not_counted(played: Path, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_copied_episodes_keep_their_goals(tmp_path: Path) -> None:
     goals = [json.dumps({"task": task["id"], "goal": f"Please, {task['goal']}"}) for task in tasks]
     (tmp_path / "goals.jsonl").write_text("\n".join(goals))
     build(*learn, "--goals", tmp_path / "goals.jsonl", "--out", tmp_path / "reworded")
-    assert files(tmp_path / "reworded" / "learnt") == files(tmp_path / "own" / "learnt")
+    assert files(tmp_path / "reworded" / "learned") == files(tmp_path / "own" / "learned")
 
 
 def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(played: Path, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(playe
 
 
 DEEP = (("outcome", 1), ("outcome", 3), ("ask", 2))
-KILLS = [("learnt", 2), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
+KILLS = [("learned", 2), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)]
 
 
 @pytest.mark.parametrize(("kind", "number"), KILLS)
@@ -144,7 +144,7 @@ def test_a_killed_building_run_learns_the_same_when_it_is_resumed(
     command = ["build", "--from", played, *MODEL, "--out", tmp_path / "built"]
     assert run_until_survived([[kind, number], [kind, number], ["", 0]], *command)[0] == KILLED
     assert history(tmp_path / "built") == history(played)
-    assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
+    assert files(tmp_path / "built" / "learned") == files(played / "learned")
 
 
 def test_a_run_is_not_resumed_while_its_source_is_changed(played: Path, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_run_is_not_resumed_while_its_source_is_changed(played: Path, tmp_path
     assert "have changed since this run of `planbook build` began" in printed
     source.write_text(original)
     assert invoke("run", "--resume", run, "--budget", "calls=100").returncode == 0
-    assert files(run / "learnt") == files(played / "learnt")
+    assert files(run / "learned") == files(played / "learned")
 
 
 def test_unusable_sources_and_options_are_refused_and_leave_no_folder(played: Path, tmp_path: Path) -> None:

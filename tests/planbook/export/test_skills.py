@@ -60,7 +60,7 @@ def test_the_reference_validator_accepts_every_skill(exported: Path) -> None:
 def test_a_skill_has_the_code_the_manual_and_the_evidence(exported: Path, built: Path) -> None:
     skill = exported / "toy-fetch"
     assert files(skill).keys() == {"SKILL.md", "evidence.json", "references/manual.md", "scripts/solve.py"}
-    learned = built / "learnt" / "toy" / "procedures" / "fetch.py"
+    learned = built / "learned" / "toy" / "procedures" / "fetch.py"
     assert (skill / "scripts" / "solve.py").read_text() == learned.read_text().replace(f"{ROOT}/tests/", "")
     manual = (skill / "references" / "manual.md").read_text()
     assert "When a thing is looked for, look into every box." in manual

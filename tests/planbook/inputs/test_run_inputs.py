@@ -59,7 +59,7 @@ def test_a_changed_game_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (home / GAME_FILE).write_text(game)
     run = tmp_path / "run"
     assert invoke("run", "--env", "alfworld", "--split", "valid_seen", "--out", run, *FEW).returncode == 4
-    assert read_run_file(run)["made_of"]["data"].keys() == {"games"}
+    assert read_run_file(run)["inputs"]["data"].keys() == {"games"}
     (home / GAME_FILE).write_text(game + " ")
     printed = refusal("run", "--resume", run, *MORE)
     assert "data games: changed" in printed
@@ -89,7 +89,7 @@ def test_a_changed_library_is_refused_until_it_is_allowed(tmp_path: Path) -> Non
     assert code == 4
     assert "This run began with different inputs: knowledge helpers: changed." in printed
     assert resume(12)[0] == 4, "what was allowed once stays allowed"
-    noted = [event.body.get("changed") for event in events(run, "sitting") if "over" not in event.body]
+    noted = [event.body.get("changed") for event in events(run, "invocation") if "over" not in event.body]
     assert noted == [None, ["knowledge helpers: changed"], ["knowledge helpers: changed"]]
     helper.write_text(original)
     assert refused(15), "the original is a change too"
@@ -215,7 +215,7 @@ def test_a_run_keeps_its_graph_file_and_a_changed_graph_is_another_run(tmp_path:
     command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", *options, "--out", run)
     assert invoke(*command).returncode == 0
     assert read_run_file(run)["config"]["planner_options"]["text"] == GRAPH
-    assert {"graph mine", "node.j2"} <= read_run_file(run)["made_of"]["prompts"].keys()
+    assert {"graph mine", "node.j2"} <= read_run_file(run)["inputs"]["prompts"].keys()
     graph.write_text(GRAPH.replace("next line", "next two lines"))
     assert "holds a run with other settings (planner_options.text)" in refusal(*command)
     graph.unlink()
@@ -229,7 +229,7 @@ def test_a_changed_template_is_noticed(tmp_path: Path) -> None:
     then = now.model_copy(update={"prompts": {**now.prompts, **other}})
     assert list(map(str, changed_inputs(then, now))) == ["prompt executor/task.j2: changed"]
     assert invoke("run", "--env", "toy", "--out", tmp_path / "run", *FEW).returncode == 4
-    rewrite(tmp_path / "run", lambda file: file["made_of"].update(prompts=other))
+    rewrite(tmp_path / "run", lambda file: file["inputs"].update(prompts=other))
     assert "prompt executor/task.j2: gone" in refusal("run", "--resume", tmp_path / "run", *MORE)
 
 
@@ -250,7 +250,7 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_inputs() -> None:
 
 def test_a_run_of_an_older_planbook_without_inputs_is_resumed(tmp_path: Path) -> None:
     assert invoke("run", "--env", "toy", "--out", tmp_path / "run").returncode == 0
-    for name in ("made_of", "rerun_of"):
+    for name in ("inputs", "rerun_of"):
         rewrite(tmp_path / "run", lambda file: file.pop(name))  # noqa: B023
     rewrite(tmp_path / "run", lambda file: file["versions"].pop(versions_module.CODE))
     assert invoke("run", "--resume", tmp_path / "run").returncode == 0

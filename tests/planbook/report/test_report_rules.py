@@ -73,7 +73,7 @@ def test_a_building_run_shows_its_rules_with_evidence_and_change_log(tmp_path: P
     assert page.all("div", class_="prose")[0].strip()
     assert counted(len(rules), "rule") in page.all("section", class_="overview")[0]
     known = next(each for each in page.all("figure") if "Knowledge after" in each)
-    own: list[Any] = [event.body for event in events(folder, "learnt", "learn") if event.scope.count("/") == 1]
+    own: list[Any] = [event.body for event in events(folder, "learned", "learn") if event.scope.count("/") == 1]
     assert f"{len(own[-1]['knowledge']['rules'])} rules" in known
 
 

@@ -44,12 +44,12 @@ def test_repeats_of_a_task_are_told_apart(tmp_path: Path) -> None:
 def test_the_inputs_of_a_run_are_listed(tmp_path: Path) -> None:
     folder = write_closed_run(tmp_path / "run", many_endings, [SOLVED])
     file = json.loads((folder / CONFIG_FILE).read_text())
-    file |= {"made_of": {"data": {"games": "abc"}, "prompts": {"a.j2": "d", "b.j2": "e"}}, "rerun_of": "another"}
+    file |= {"inputs": {"data": {"games": "abc"}, "prompts": {"a.j2": "d", "b.j2": "e"}}, "rerun_of": "another"}
     file["versions"] |= {"trac": "not installed"}
     (folder / CONFIG_FILE).write_text(json.dumps(file))
     page = reported(folder)
     settings = dict(zip(page.all("dt"), page.all("dd"), strict=True))
-    assert (settings["made_of.data.games"], settings["made_of.prompts.b.j2"]) == ("abc", "e")
+    assert (settings["inputs.data.games"], settings["inputs.prompts.b.j2"]) == ("abc", "e")
     assert (settings["versions.python"], settings["rerun_of"]) == (file["versions"]["python"], "another")
     assert settings["versions.trac"] == "not installed"
     assert "Resumed" not in trust(page)

@@ -4,7 +4,7 @@ from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.types import NOT_JUDGED, Judgement
 from planbook.results.summary import Summary, failure_lines, summarise
-from planbook.runs import Entry
+from planbook.runs import EpisodeEntry
 from planbook.terminal.episode import ending_text
 from planbook.wording import cause_text, describe_event, reason_text
 from tests.rows import results
@@ -18,7 +18,7 @@ def described(ending: Ending) -> str:
 
 
 def summary(ending: Ending) -> Summary:
-    entry = Entry(index=0, task=Task(id="t0", env="w", split="s", type="k", goal="g"))
+    entry = EpisodeEntry(index=0, task=Task(id="t0", env="w", split="s", type="k", goal="g"))
     return summarise(results([entry], {0: ending}), 1.0, "run")
 
 

@@ -22,7 +22,7 @@ from planbook.results.measures import (
     unlock_score,
 )
 from planbook.results.summary import Summary, figure_parts, summarise
-from planbook.runs import Entry
+from planbook.runs import EpisodeEntry
 from planbook.terminal import print_parts
 from tests.flows import Finished, invoke
 from tests.reported import Page
@@ -56,7 +56,7 @@ def ending(outcome: Outcome = Outcome.FAILURE, milestones: tuple[str, ...] = (),
 def summed(endings: dict[int, Ending], kinds: str, known: tuple[str, ...] = ()) -> Summary:
     """Summarise episodes whose types are the letters of ``kinds``. ``endings`` maps their numbers to their endings."""
     tasks = [Task(id=f"{kind}/{n}", env="toy", split="all", type=kind, goal=f"g {n}") for n, kind in enumerate(kinds)]
-    entries = [Entry(index=number, task=task) for number, task in enumerate(tasks)]
+    entries = [EpisodeEntry(index=number, task=task) for number, task in enumerate(tasks)]
     return summarise(results(entries, endings), 1.0, "run", all_milestones=known)
 
 
@@ -111,8 +111,8 @@ def test_milestones_are_counted_for_types_whose_tasks_have_one_goal() -> None:
     tasks = [
         Task(id=f"{n}", env="toy", split="all", type=kind, goal=goals[kind]) for n, (kind, _) in enumerate(reached)
     ]
-    entries = [Entry(index=number, task=task) for number, task in enumerate(tasks)]
-    entries.append(Entry(index=len(tasks), task=tasks[-1].model_copy(update={"goal": "another"})))
+    entries = [EpisodeEntry(index=number, task=task) for number, task in enumerate(tasks)]
+    entries.append(EpisodeEntry(index=len(tasks), task=tasks[-1].model_copy(update={"goal": "another"})))
     endings = {number: ending(milestones=names) for number, (_, names) in enumerate(reached)}
     found = milestones(results(entries, endings))
     assert found == {"one": {"log": (2, 3), "planks": (1, 3)}}

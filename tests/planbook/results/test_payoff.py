@@ -124,7 +124,7 @@ def test_a_run_whose_library_has_no_knowledge_is_a_baseline(home: Path, curve: F
     compared = invoke("compare", tmp_path / "without", home / "curve" / "after-4").printed
     assert "the tokens spent on learning are saved after" in compared
     file = tmp_path / "without" / "run.json"
-    digest = json.loads(file.read_text())["made_of"]["prompts"]["action_docs.j2"]
+    digest = json.loads(file.read_text())["inputs"]["prompts"]["action_docs.j2"]
     file.write_text(file.read_text().replace(digest, "0" * len(digest)))
     changed = [invoke(command, tmp_path / "without", home / "curve" / "after-4") for command in ("compare", "stats")]
     assert not any("the tokens spent on learning are saved after" in each.printed for each in changed), (
@@ -240,7 +240,7 @@ def test_the_cost_of_learning_is_read_once_for_a_run_that_is_watched(home: Path,
 
 
 @pytest.mark.parametrize(
-    "command", ["run --env toy --split all:2", "test --env alfworld --library learnt --split generated:1"]
+    "command", ["run --env toy --split all:2", "test --env alfworld --library learned --split generated:1"]
 )
 def test_nothing_is_reported_if_nothing_was_spent_on_learning_or_its_cost_is_unknown(
     command: str, tmp_path: Path

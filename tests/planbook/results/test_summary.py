@@ -7,7 +7,7 @@ from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Outcome, Spending
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary, failure_lines, results_table, spending_lines, summarise
-from planbook.runs import Entry
+from planbook.runs import EpisodeEntry
 from tests.rows import results
 
 SOLVED = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0), actions=4)
@@ -18,7 +18,7 @@ BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken", message="the browser die
 def summed(types: str, *endings: Ending, repeats: int = 1) -> Summary:
     """Summarise episodes whose types are the letters of ``types``. Episodes without an ending were not run."""
     tasks = [Task(id=f"{kind}/{n}", env="toy", split="all", type=kind, goal="g") for n, kind in enumerate(types)]
-    entries = [Entry(index=n, task=task, repeat=n * repeats // len(types)) for n, task in enumerate(tasks)]
+    entries = [EpisodeEntry(index=n, task=task, repeat=n * repeats // len(types)) for n, task in enumerate(tasks)]
     return summarise(results(entries, dict(enumerate(endings))), 1.0, "run")
 
 
@@ -65,7 +65,7 @@ def test_repeats_that_were_not_all_played_have_no_spread() -> None:
 
 def test_the_spread_compares_success_rates_if_repeats_differ_in_size() -> None:
     tasks = [Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g") for n in range(4)]
-    entries = [Entry(index=n, task=task, repeat=n // 3) for n, task in enumerate(tasks)]
+    entries = [EpisodeEntry(index=n, task=task, repeat=n // 3) for n, task in enumerate(tasks)]
     summary = summarise(results(entries, dict.fromkeys(range(4), SOLVED)), 1.0, "run")
     assert (summary.solved_by_repeat, summary.solved_sd) == ((3, 1), 0.0)
 
@@ -77,7 +77,9 @@ def test_means_are_rounded_only_once() -> None:
 
 def test_costs_per_task_are_divided_by_the_tasks_that_were_run() -> None:
     spent = Spending(calls=1, prompt=10, completion=2)
-    entries = [Entry(index=n, task=Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g")) for n in range(4)]
+    entries = [
+        EpisodeEntry(index=n, task=Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g")) for n in range(4)
+    ]
     line, *_ = spending_lines(summarise(results(entries, {0: SOLVED, 1: BROKEN}), 1.0, "run", spent))
     assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00; 0.5 calls and 6 tokens per task."
     line, *_ = spending_lines(summarise(results(entries, {}), 1.0, "run", spent))
@@ -91,7 +93,7 @@ def test_costs_per_task_are_divided_by_the_tasks_that_were_run() -> None:
 def test_costs_of_a_run_with_repeats_are_given_per_episode() -> None:
     spent = Spending(calls=6, prompt=60, completion=12)
     task = Task(id="a/0", env="toy", split="all", type="a", goal="g")
-    entries = [Entry(index=n, task=task, repeat=n) for n in range(3)]
+    entries = [EpisodeEntry(index=n, task=task, repeat=n) for n in range(3)]
     line, *_ = spending_lines(summarise(results(entries, dict.fromkeys(range(3), SOLVED)), 1.0, "run", spent))
     assert line.endswith("; 2.0 calls and 24 tokens per episode.")
 

@@ -91,4 +91,6 @@ class Faulty(Toy):
 def test_the_texts_of_two_events_are_read_from_a_run_that_was_not_changed(tmp_path: Path) -> None:
     toy_run(tmp_path / "run", "procedures")
     with closing(Run.open(tmp_path / "run")) as run:
-        assert {"task", "act", "cell", "recall", "outcome", "sitting"} <= {event.kind for event in run.store.events()}
+        assert {"task", "act", "cell", "recall", "outcome", "invocation"} <= {
+            event.kind for event in run.store.events()
+        }

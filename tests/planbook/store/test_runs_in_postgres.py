@@ -36,7 +36,7 @@ def kill_after(events: int, *arguments: object) -> None:
 def events(folder: Path) -> list[tuple[str, str, int, Body]]:
     """Return the events in a fixed order, without those that mark invocations."""
     with closing(Run.open(folder)) as run:
-        rows = [(row.scope, row.kind, row.n, row.body) for row in run.store.events() if row.kind != "sitting"]
+        rows = [(row.scope, row.kind, row.n, row.body) for row in run.store.events() if row.kind != "invocation"]
     return sorted(rows, key=lambda row: row[:3])
 
 

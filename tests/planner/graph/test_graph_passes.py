@@ -11,7 +11,7 @@ from planbook.planner.errors import GraphError
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.hooking import AfterQueryError, ComposeContext, FinishContext, calls_in
+from planbook.planner.graph.hooking import AnswerRejected, ComposeContext, FinishContext, calls_in
 from planbook.planner.graph.shapes import shape_of
 from planbook.planner.graph.traverse import run_pass
 from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
@@ -75,7 +75,7 @@ def test_an_answer_that_does_not_fit_is_repaired_or_fails_the_pass() -> None:
 def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
     def known(answer: Any, database: GraphDatabase) -> Any:
         if answer not in database.values()["names"]:  # type: ignore[operator]
-            raise AfterQueryError(f"{answer} is not known")
+            raise AnswerRejected(f"{answer} is not known")
         return answer.upper()
 
     graph = Graph(make_node("a", "?", check="known"))
@@ -85,7 +85,7 @@ def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
 
 
 def reject(finishing: FinishContext) -> None:
-    raise AfterQueryError("no")
+    raise AnswerRejected("no")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def reject(finishing: FinishContext) -> None:
         ("finish", lambda finishing: 1 / 0, "the hook it failed: ZeroDivisionError"),
         ("compose", lambda composing: int("x"), "the hook it failed: ValueError"),
         ("finish", lambda finishing: int("x"), "the hook it failed: ValueError"),
-        ("finish", reject, "the hook it failed: AfterQueryError: no; only a `check` hook sends its message"),
+        ("finish", reject, "the hook it failed: AnswerRejected: no; only a `check` hook sends its message"),
         ("finish", lambda finishing: finishing.database.set("a", object()), "only JSON values can be stored"),
     ],
 )

@@ -1,8 +1,8 @@
-"""Do a task of type pick_and_place.
+"""Do a task of type pick_clean_then_place.
 
 world: alfworld
-type: pick_and_place
-source: learnt from train/pick_and_place_simple-Pencil-None-Desk-310/trial_T20190909_142857_563593 by exchange/planner
+type: pick_clean_then_place
+source: learned from train/pick_clean_then_place_in_recep-SoapBar-None-Toilet-428/trial_T20190907_041404_517664 by exchange/planner
 """
 
 
@@ -11,14 +11,11 @@ import re
 FOOD = {"apple", "bread", "egg", "lettuce", "potato", "tomato"}
 COOKWARE = {"pan", "pot", "kettle"}
 # things that lie in drawers rather than in cabinets
-SMALL = {
-    "pen", "pencil", "keychain", "creditcard", "cd", "cellphone", "watch", "remotecontrol", "book", "newspaper",
-    "fork", "spoon", "knife", "butterknife", "ladle", "spatula", "candle", "cloth", "handtowel", "soapbar", "tissuebox",
-}
+SMALL = {"fork", "spoon", "knife", "butterknife", "ladle", "spatula"}
 # kinds of receptacles that are usually open and hold things, the likeliest first; a look costs one action only
 SURFACES = [
-    "countertop", "diningtable", "sidetable", "desk", "coffeetable", "dresser", "shelf", "sinkbasin", "bed", "sofa",
-    "armchair", "ottoman", "tvstand", "bathtubbasin", "toilet", "garbagecan",
+    "countertop", "diningtable", "sinkbasin", "sidetable", "toilet", "bathtubbasin", "desk", "coffeetable", "dresser",
+    "shelf", "bed", "sofa", "armchair", "ottoman", "tvstand", "garbagecan",
 ]
 # kinds that are often closed, or seldom hold anything
 LATER = ["fridge", "microwave", "cabinet", "drawer", "safe", "coffeemachine", "stoveburner", "toaster"]
@@ -57,23 +54,20 @@ def of_kind(receptacles, kind):
     return sorted(ids, key=lambda r: int(r.rpartition("_")[2]))
 
 
-def in_search_order(receptacles, object_name, targets):
-    """All receptacles, those where such an object is likeliest first, the targets last."""
+def in_search_order(receptacles, object_name):
+    """All receptacles, those where such an object is likeliest first."""
     order = SURFACES + ["?"] + LATER  # "?" stands for kinds that are not known
-    if object_name in FOOD:
-        order = ["fridge"] + [kind for kind in order if kind != "fridge"]
-    elif object_name in COOKWARE:
-        order = ["stoveburner"] + [kind for kind in order if kind != "stoveburner"]
-    elif object_name in SMALL:
-        order = [kind for kind in order if kind != "drawer"]
-        order.insert(order.index("?") + 1, "drawer")
+    first = "fridge" if object_name in FOOD else "stoveburner" if object_name in COOKWARE else None
+    if first:
+        order = [first] + [kind for kind in order if kind != first]
     else:
-        order = [kind for kind in order if kind != "cabinet"]
-        order.insert(order.index("?") + 1, "cabinet")
+        early = "drawer" if object_name in SMALL else "cabinet"
+        order = [kind for kind in order if kind != early]
+        order.insert(order.index("?") + 1, early)
 
     def rank(receptacle):
         kind, number = kind_of(receptacle), int(receptacle.rpartition("_")[2])
-        return (receptacle in targets, order.index(kind if kind in order else "?"), number)
+        return (order.index(kind if kind in order else "?"), number)
 
     return sorted(receptacles, key=rank)
 
@@ -106,6 +100,18 @@ def search_and_take(agent, receptacles, object_name):
     return None
 
 
+def clean_held(agent, sinks):
+    """Clean what the agent holds at one of the sinks, first the one where the agent is; returns the last observation."""
+    held = agent.holding
+    observation = "there is no sink"
+    for sink in sorted(sinks, key=lambda place: place != agent.location):
+        be_at(agent, sink)
+        observation = agent.clean_with(held, sink)
+        if not observation.startswith("Nothing happens"):
+            return observation
+    return observation
+
+
 def place_held(agent, targets):
     """Put what the agent holds in or on the first target that takes it; returns the last observation."""
     held = agent.holding
@@ -128,17 +134,23 @@ def solve(agent, task):
     target_name = task.params["target"].strip().lower()
     receptacles = receptacles_of(task.observation)
     targets = of_kind(receptacles, target_name)
+    sinks = of_kind(receptacles, "sinkbasin")
     assert targets, f"Start: expected a {target_name} among {receptacles}."
+    assert sinks, f"Start: expected a sinkbasin among {receptacles}."
 
-    # [Step 1] Find such an object and take it; the targets are searched last
+    # [Step 1] Find such an object and take it; one that is at the target already has to be cleaned all the same
     if kind_of(agent.holding) == object_name:
         held = agent.holding
     else:
-        held = search_and_take(agent, in_search_order(receptacles, object_name, targets), object_name)
+        held = search_and_take(agent, in_search_order(receptacles, object_name), object_name)
     assert held and agent.holding == held, (
         f"Step 1: expected to hold a {object_name} after looking into {receptacles}, but holding {agent.holding}."
     )
 
-    # [Step 2] Put it in or on a target
+    # [Step 2] Clean it
+    observation = clean_held(agent, sinks)
+    assert "You clean" in observation, f"Step 2: expected {held} to be cleaned at {sinks}, got: {observation}"
+
+    # [Step 3] Put it in or on a target
     observation = place_held(agent, targets)
-    assert agent.holding == "nothing", f"Step 2: expected {held} to be put in/on one of {targets}, got: {observation}"
+    assert agent.holding == "nothing", f"Step 3: expected {held} to be put in/on one of {targets}, got: {observation}"

@@ -1,20 +1,18 @@
-"""Do a task of type pick_cool_then_place.
+"""Do a task of type pick_heat_then_place.
 
 world: alfworld
-type: pick_cool_then_place
-source: learnt from train/pick_cool_then_place_in_recep-Apple-None-Microwave-11/trial_T20190909_012201_694037, train/pick_cool_then_place_in_recep-Bowl-None-Microwave-25/trial_T20190906_180204_213411 by exchange/planner
+type: pick_heat_then_place
+source: learned from train/pick_heat_then_place_in_recep-Egg-None-Fridge-13/trial_T20190907_151735_763792, train/pick_heat_then_place_in_recep-Mug-None-CoffeeMachine-28/trial_T20190908_062730_537428 by exchange/planner
 """
 
 
 import re
 
 FOOD = {"apple", "bread", "egg", "lettuce", "potato", "tomato"}
-COOKWARE = {"pan", "pot", "kettle"}
-# kinds of receptacles, the likeliest first; kinds named in neither list come in between
-LIKELY_FOOD = ["countertop", "diningtable", "fridge", "sinkbasin", "microwave", "garbagecan", "sidetable"]
-LIKELY_COOKWARE = ["stoveburner", "countertop", "diningtable", "sinkbasin", "sidetable", "fridge", "cabinet"]
-LIKELY_OTHER = ["countertop", "diningtable", "sinkbasin", "coffeemachine", "sidetable", "shelf", "desk", "fridge", "microwave", "cabinet"]
-UNLIKELY = ["stoveburner", "garbagecan", "toaster", "drawer", "safe"]
+# kinds of receptacles, the likeliest first; kinds not named here come in between
+LIKELY_FOOD = ["fridge", "countertop", "diningtable", "sinkbasin", "garbagecan", "microwave", "sidetable"]
+LIKELY_OTHER = ["countertop", "diningtable", "sinkbasin", "coffeemachine", "sidetable", "shelf", "desk", "microwave", "cabinet", "fridge"]
+UNLIKELY = ["stoveburner", "toaster", "drawer", "safe"]
 
 
 def get_object_with_id(observation, object_name):
@@ -52,12 +50,7 @@ def of_kind(receptacles, kind):
 
 def in_search_order(receptacles, object_name):
     """All receptacles, those where such an object is likeliest first."""
-    if object_name in FOOD:
-        likely = LIKELY_FOOD
-    elif object_name in COOKWARE:
-        likely = LIKELY_COOKWARE
-    else:
-        likely = LIKELY_OTHER
+    likely = LIKELY_FOOD if object_name in FOOD else LIKELY_OTHER
 
     def rank(receptacle):
         kind, number = kind_of(receptacle), int(receptacle.rpartition("_")[2])
@@ -98,17 +91,16 @@ def search_and_take(agent, receptacles, object_name):
     return None
 
 
-def cool_held(agent, fridges):
-    """Cool what the agent holds at one of the fridges; returns the last observation."""
+def heat_held(agent, heaters):
+    """Heat what the agent holds at one of the heaters; returns the last observation."""
     held = agent.holding
-    observation = "there is no fridge"
-    for fridge in fridges:
-        be_at(agent, fridge)
-        observation = agent.cool_with(held, fridge)
+    observation = "there is nothing to heat with"
+    for heater in heaters:
+        be_at(agent, heater)
+        observation = agent.heat_with(held, heater)
         if observation.startswith("Nothing happens"):
-            if agent.open(fridge).startswith("Nothing happens"):
-                agent.close(fridge)
-            observation = agent.cool_with(held, fridge)
+            agent.open(heater)
+            observation = agent.heat_with(held, heater)
         if not observation.startswith("Nothing happens"):
             return observation
     return observation
@@ -136,11 +128,11 @@ def solve(agent, task):
     target_name = task.params["target"].strip().lower()
     receptacles = receptacles_of(task.observation)
     targets = of_kind(receptacles, target_name)
-    fridges = of_kind(receptacles, "fridge")
+    heaters = of_kind(receptacles, "microwave")
     assert targets, f"Start: expected a {target_name} among {receptacles}."
-    assert fridges, f"Start: expected a fridge among {receptacles}."
+    assert heaters, f"Start: expected a microwave among {receptacles}."
 
-    # [Step 1] Find such an object and take it; one that stands at the target already has to be cooled all the same
+    # [Step 1] Find such an object and take it; one that stands at the target already has to be heated all the same
     if kind_of(agent.holding) == object_name:
         held = agent.holding
     else:
@@ -149,9 +141,9 @@ def solve(agent, task):
         f"Step 1: expected to hold a {object_name} after looking into {receptacles}, but holding {agent.holding}."
     )
 
-    # [Step 2] Cool it
-    observation = cool_held(agent, fridges)
-    assert "You cool" in observation, f"Step 2: expected {held} to be cooled at {fridges}, got: {observation}"
+    # [Step 2] Heat it
+    observation = heat_held(agent, heaters)
+    assert "You heat" in observation, f"Step 2: expected {held} to be heated at {heaters}, got: {observation}"
 
     # [Step 3] Put it in or on a target
     observation = place_held(agent, targets)

@@ -2,7 +2,7 @@
 
 world: miniwob
 type: guess-number
-source: learnt from guess-number/460 by exchange/planner
+source: learned from guess-number/460 by exchange/planner
 """
 
 

@@ -2,7 +2,7 @@
 
 world: miniwob
 type: terminal
-source: learnt from terminal/460 by exchange/planner
+source: learned from terminal/460 by exchange/planner
 """
 
 

@@ -24,9 +24,9 @@ def skill(task: Task, code: str = "agent.put('key')") -> Skill:
 
 @pytest.mark.parametrize("outcome", [Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS])
 def test_a_success_becomes_the_skill_of_its_type(outcome: Outcome) -> None:
-    learnt = with_conclusion(EMPTY, played(outcome), Conclusion(text="a mistake", code="agent.open('box_1')"))
-    assert learnt.skills == {"fetch": Skill(task=FETCH, scene="the first scene", code="agent.open('box_1')")}
-    assert learnt.reflections == {}
+    learned = with_conclusion(EMPTY, played(outcome), Conclusion(text="a mistake", code="agent.open('box_1')"))
+    assert learned.skills == {"fetch": Skill(task=FETCH, scene="the first scene", code="agent.open('box_1')")}
+    assert learned.reflections == {}
     assert EMPTY.skills == {}
 
 
