@@ -121,8 +121,8 @@ class ArgumentChecker:
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self._by_position = tuple(self._checks[p.name] for p in positional)
         self._required_count = sum(p.default is p.empty for p in positional)
-        self._mutable_defaults = [p.name for p in parameters if isinstance(p.default, MUTABLE_TYPES)]
-        self._has_fast_path = len(positional) == len(parameters) and not self._mutable_defaults
+        self._mutable = [p.name for p in parameters if isinstance(p.default, MUTABLE_TYPES)]
+        self._has_fast_path = len(positional) == len(parameters) and not self._mutable
 
     def check(
         self, function: str, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess
@@ -140,11 +140,9 @@ class ArgumentChecker:
         passed = set(bound.arguments)
         for name, value in bound.arguments.items():
             bound.arguments[name] = self._check_value(function, name, value, guess)
-        if self._mutable_defaults:  # defaults are copied: if the function changes one, that must not affect other calls
+        if self._mutable:  # defaults are copied: if the function changes one, that must not affect other calls
             bound.apply_defaults()
-            bound.arguments |= {
-                name: deepcopy(bound.arguments[name]) for name in self._mutable_defaults if name not in passed
-            }
+            bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in passed}
         return bound.args, bound.kwargs
 
     def _check_value(self, function: str, name: str, value: Any, guess: Guess) -> object:

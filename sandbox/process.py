@@ -211,11 +211,11 @@ PYTHON_FLAGS = ("-S", "-s", "-P")
 """Options that make Python import only the standard library, and run no code of installed packages at start-up. The
 options -I and -E cannot be used, since they make Python ignore PYTHONHASHSEED.
 """
-ENVIRONMENT_VARIABLES = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
+VARIABLES = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
 """The zygote's environment variables. PYTHONHASHSEED fixes the order of sets of strings, and TZ the time zone.
 LD_BIND_NOW resolves the functions of shared libraries once, in the zygote, and not again in each worker.
 """
-ONE_THREAD_VARIABLES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """Variables that keep packages such as numpy from starting threads. A process with threads cannot be forked safely."""
 READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
 """Arguments of the C function ``personality``. The first reads the current setting. The second sets ADDR_NO_RANDOMIZE
@@ -243,11 +243,7 @@ class Zygote:
         self._control, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with os.fdopen(os.memfd_create("stderr")) as output:
             with child_end:
-                self._process = _start_zygote(
-                    child_end,
-                    output.fileno(),
-                    ENVIRONMENT_VARIABLES | ONE_THREAD_VARIABLES if modules else ENVIRONMENT_VARIABLES,
-                )
+                self._process = _start_zygote(child_end, output.fileno(), VARIABLES | (ONE_THREAD if modules else {}))
             self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner_pid)
             try:
                 self._configure(disabled, modules, language_layer=language_layer)
@@ -262,15 +258,9 @@ class Zygote:
         """Send the configuration through the socket, since any user of the machine can read command-line arguments."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
-        config = {
-            "folder": folder,
-            "disabled": [*disabled],
-            "language_layer": language_layer,
-            "modules": [*modules],
-            "path": path,
-        }
+        config = {"folder": folder, "disabled": [*disabled], "modules": [*modules], "path": path}
         with suppress(OSError):  # if the zygote has ended, its stderr contains the reason
-            self._control.send(json.dumps(config).encode())
+            self._control.send(json.dumps(config | {"language_layer": language_layer}).encode())
 
     def _read_report(self, stderr: int) -> dict[str, str]:
         """Return the refusals that the zygote reports once it is ready. Raises WorkerFailed if it did not start."""

@@ -117,7 +117,7 @@ class Session:
                 return
             self._kill()
             del self._cells[mark:]
-            if not self._ended_by_plan:  # else the next cell rebuilds, and is at fault if a cell differs
+            if not self._ended_by_plan:  # else the next cell rebuilds, and the plan is at fault if a cell differs
                 self._rebuild()
 
     def close(self) -> None:

@@ -130,7 +130,7 @@ class Alfworld(Environment):
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
         """Return the preconditions of the game's actions."""
         shared_locations = AlfworldOptions.read(options).shared_locations
-        return preconditions(_game(task), opens_shared_locations=shared_locations == "open")
+        return preconditions(_game(task), shared_open=shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of packages, and the game's verb for putting things down."""

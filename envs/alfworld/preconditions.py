@@ -21,12 +21,12 @@ _KIND = re.compile(r"(\w+)type - otype")
 _PARTICIPLES = {"heat": "heated", "cool": "cooled", "clean": "cleaned"}
 
 
-def preconditions(game: AlfworldGame, *, opens_shared_locations: bool) -> Preconditions:
+def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
     """Return the preconditions of a game's actions.
 
-    ``opens_shared_locations`` is True if the option ``shared_locations`` is "open".
+    ``shared_open`` is True if the option ``shared_locations`` is "open".
     """
-    room = KnownRoom(game, opens_shared_locations=opens_shared_locations)
+    room = KnownRoom(game, shared_open=shared_open)
     observing = {name: lambda *_: Contract(needs_suffice=True) for name in ("look", "inventory", "examine")}
     return Preconditions(
         {**room.contracts(), **observing},
@@ -39,17 +39,16 @@ def preconditions(game: AlfworldGame, *, opens_shared_locations: bool) -> Precon
 class KnownRoom:
     """The facts about a game that an agent may know in advance, and the contracts of actions that follow from them."""
 
-    def __init__(self, game: AlfworldGame, *, opens_shared_locations: bool) -> None:
+    def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
         problem = game.text("pddl_problem")
-        self.scene, self._opens_shared_locations = read_scene(problem), opens_shared_locations
+        self.scene = scene = read_scene(problem)
+        self._shared_open = shared_open
         self._receptacle_kinds = read_dialect(game.text("pddl_domain"), game.text("grammar")).receptacle_kinds
-        names = self.scene.names
-        self._receptacles = {
-            names[entity].replace(" ", "_"): entity for entity in self.scene.locations if entity in names
-        }
+        names = scene.names
+        self._receptacles = {names[entity].replace(" ", "_"): entity for entity in scene.locations if entity in names}
         self._objects: dict[str, list[str]] = defaultdict(list)
         for entity, name in names.items():
-            if entity not in self.scene.locations:
+            if entity not in scene.locations:
                 self._objects[name.partition(" ")[0]].append(entity)
         self._kinds = {*_KIND.findall(problem.lower()), *self._objects}
         """All kinds of objects in the game's rules, including kinds of which the room has no object."""
@@ -90,9 +89,7 @@ class KnownRoom:
         """
 
         def is_elsewhere(now: str) -> bool:
-            if self._opens_shared_locations:
-                return bool(now != receptacle)
-            return self._location(now) != self._location(receptacle)
+            return now != receptacle if self._shared_open else self._location(now) != self._location(receptacle)
 
         reason = f"the agent is at {{now}}, and {receptacle} is there"
         needs = [] if receptacle is UNKNOWN else [Need.satisfies(LOCATION, is_elsewhere, reason)]

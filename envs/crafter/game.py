@@ -93,9 +93,8 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     def load(self, saved: bytes) -> None:
         """Restore a state that ``save`` returned, even if it is the state of another game."""
-        self._world, self._player, self._step, self.reward_tenths, self._last_health, self.unlocked = pickle.loads(
-            saved
-        )
+        state = pickle.loads(saved)
+        self._world, self._player, self._step, self.reward_tenths, self._last_health, self.unlocked = state
         self._unlocked = set(self.unlocked)
 
     def render(self, size: Any = None) -> None:

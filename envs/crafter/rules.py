@@ -71,14 +71,8 @@ def refusal(game: "CrafterGame", action: CrafterAction) -> str:
     fast_asleep = game.player.sleeping and game.player.inventory["energy"] < max_count("energy")
     if fast_asleep and action.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
-    check = {
-        "move": _move_refusal,
-        "do": _do_refusal,
-        "sleep": _sleep_refusal,
-        "place": _place_refusal,
-        "make": _make_refusal,
-    }.get(action.verb)
-    return check(game, action.thing) if check else ""
+    checks = {"move": _check_move, "do": _check_do, "sleep": _check_sleep, "place": _check_place, "make": _check_make}
+    return checks[action.verb](game, action.thing) if action.verb in checks else ""
 
 
 def describe_outcome(game: "CrafterGame", action: CrafterAction, target: str, before: Mapping[str, int]) -> str:
@@ -115,7 +109,7 @@ def faced_kind(game: "CrafterGame") -> str:
     return kind_at(game, x + dx, y + dy)
 
 
-def _move_refusal(game: "CrafterGame", direction: str) -> str:
+def _check_move(game: "CrafterGame", direction: str) -> str:
     (x, y), (dx, dy) = map(int, game.player.pos), STEPS[direction]
     target = x + dx, y + dy
     if game.player.is_free(target):
@@ -123,7 +117,7 @@ def _move_refusal(game: "CrafterGame", direction: str) -> str:
     return f"{kind_at(game, *target)} is in the way; you now face {direction}"
 
 
-def _do_refusal(game: "CrafterGame", _: str) -> str:
+def _check_do(game: "CrafterGame", _: str) -> str:
     kind, held = faced_kind(game), game.player.inventory
     if kind in CREATURES or kind == "ripe_plant":
         return ""
@@ -138,18 +132,18 @@ def _do_refusal(game: "CrafterGame", _: str) -> str:
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
-def _sleep_refusal(game: "CrafterGame", _: str) -> str:
+def _check_sleep(game: "CrafterGame", _: str) -> str:
     return "" if game.player.inventory["energy"] < max_count("energy") else "you are not tired"
 
 
-def _place_refusal(game: "CrafterGame", thing: str) -> str:
+def _check_place(game: "CrafterGame", thing: str) -> str:
     recipe, kind = tables().place[thing], faced_kind(game)
     if kind not in recipe["where"]:
         return f"{thing} cannot be placed on {kind}" if kind != EDGE else "the world ends there"
     return _shortage(game, recipe["uses"])
 
 
-def _make_refusal(game: "CrafterGame", tool: str) -> str:
+def _check_make(game: "CrafterGame", tool: str) -> str:
     recipe, near = tables().make[tool], game.land.nearby(game.player.pos, 1)[0]
     if absent := [station for station in recipe["nearby"] if station not in near]:
         return f"there is no {' and no '.join(absent)} right beside you"

@@ -149,10 +149,8 @@ def describe_changes(before: PlayerView, after: PlayerView) -> str:
             changed.append(f"{name} {old} -> {new}")
     if before.sleeping != after.sleeping:
         changed.append("you fell asleep" if after.sleeping else "you woke up")
-    appeared, vanished = (
-        _notable_kinds(after.view) - _notable_kinds(before.view),
-        _notable_kinds(before.view) - _notable_kinds(after.view),
-    )
+    kinds_before, kinds_after = _notable_kinds(before.view), _notable_kinds(after.view)
+    appeared, vanished = kinds_after - kinds_before, kinds_before - kinds_after
     changed += [f"now in view: {', '.join(sorted(appeared))}"] * bool(appeared)
     changed += [f"out of view: {', '.join(sorted(vanished))}"] * bool(vanished)
     return "; ".join(changed)

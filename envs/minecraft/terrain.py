@@ -310,12 +310,9 @@ def visible_sources(terrain: Terrain, spot: Spot, units_taken: Mapping[int, int]
         if bool(site.depth) != bool(depth):
             continue
         position = (site.x, site.y) if site.gone_at == FOREVER else site.position_at(tick)
-        squared_distance = (position[0] - x) ** 2 + (position[1] - y) ** 2 + (site.depth - depth) ** 2
-        if squared_distance > reach * reach or tick > site.gone_at or site.amount <= units_taken.get(site.number, 0):
+        squared = (position[0] - x) ** 2 + (position[1] - y) ** 2 + (site.depth - depth) ** 2
+        if squared > reach * reach or tick > site.gone_at or site.amount <= units_taken.get(site.number, 0):
             continue
-        if site.source not in nearest or squared_distance < nearest[site.source][0]:
-            nearest[site.source] = squared_distance, *position
-    return {
-        source: (sqrt(squared_distance), site_x, site_y)
-        for source, (squared_distance, site_x, site_y) in nearest.items()
-    }
+        if site.source not in nearest or squared < nearest[site.source][0]:
+            nearest[site.source] = squared, *position
+    return {source: (sqrt(squared), site_x, site_y) for source, (squared, site_x, site_y) in nearest.items()}

@@ -179,16 +179,14 @@ def _format_price_range(product: Product, chosen: Mapping[str, str]) -> str:
 MAX_RESULTS = 50
 """Maximum number of results of a search."""
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
-_STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then".split()
-)
+_STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
 _SCORE_DECIMALS = 6
 """Number of decimal places to which scores are rounded. Products with equal rounded scores keep their order."""
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text for the search, without stop words and without the final s of plurals."""
-    found = (word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS)
+    found = (word for word in _WORD.findall(text.lower()) if word not in _STOP)
     return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in found]
 
 

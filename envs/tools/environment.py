@@ -29,7 +29,7 @@ MAX_LISTED_TOOLS = 50
 MAX_TEXT = 1_000_000
 """Maximum number of characters in a tool's result."""
 END_HINT = "Call agent.answer(value) when the task is done."
-RESERVED_NAMES = ("answer", "search", "describe")
+RESERVED = ("answer", "search", "describe")
 """The names of our own action and queries. A tool with one of these names is renamed, unless it gets a prefix."""
 Effect = Literal["", "read", "write", "destroy"]
 """The effect of a tool on the state, as its author declares it. "" if the author declares nothing."""

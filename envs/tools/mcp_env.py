@@ -18,15 +18,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, closing_if_broken
 from planbook.envs.requirements import missing_extra, package_version, texts_digest
 from planbook.envs.tools import schemas
-from planbook.envs.tools.environment import (
-    END_HINT,
-    RESERVED_NAMES,
-    Effect,
-    Tool,
-    ToolEnvironment,
-    ToolFailed,
-    ToolOptions,
-)
+from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
 from planbook.envs.tools.mcp_client import TIMEOUT, McpConnection, McpServer, read_servers, result_text
 from planbook.envs.tools.schemas import Schema
 from planbook.envs.types import Task
@@ -50,13 +42,11 @@ class McpOptions(ToolOptions):
     restart: bool = Field(default=True, description="Restart the servers, or reconnect to them, for each task.")
 
 
-UNCHECKED_KEYWORDS = frozenset(
-    {"pattern", "patternProperties", "uniqueItems", "unevaluatedItems", "unevaluatedProperties"}
-)
+UNCHECKED = frozenset({"pattern", "patternProperties", "uniqueItems", "unevaluatedItems", "unevaluatedProperties"})
 """Keywords that are left to the server, since a plan could pass values that take us minutes or years to check: regular
 expressions may take exponential time, and jsonschema compares all items or properties with each other.
 """
-UNCERTAIN_KEYWORDS = frozenset({"not", "oneOf", "if", "contains", "disallow"})
+UNCERTAIN = frozenset({"not", "oneOf", "if", "contains", "disallow"})
 """Keywords that may seem violated only because an unchecked keyword inside them counts as satisfied."""
 MAX_STEPS = 10_000
 """Maximum number of keywords to apply to one value. The server checks the rest."""
@@ -115,12 +105,12 @@ def _bounded_check(keyword: str, check: Any) -> Any:
         counts["steps"] += 1 + (len(expected) // 100 if keyword == "enum" else 0)
         if counts["steps"] > MAX_STEPS:
             raise _TooManySteps
-        if keyword in UNCHECKED_KEYWORDS or (keyword == "additionalProperties" and "patternProperties" in schema):
+        if keyword in UNCHECKED or (keyword == "additionalProperties" and "patternProperties" in schema):
             counts["unchecked"] += 1
             return ()
         unchecked = counts["unchecked"]
         errors = tuple(islice(check(validator, expected, value, schema) or (), 1))
-        return () if keyword in UNCERTAIN_KEYWORDS and counts["unchecked"] > unchecked else errors
+        return () if keyword in UNCERTAIN and counts["unchecked"] > unchecked else errors
 
     return find
 
@@ -225,7 +215,7 @@ def environment(target: str) -> type[ToolEnvironment]:
                 server_tools[server.name] = connection.tools()
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
-        prefix = f"{schemas.python_name(server.name, RESERVED_NAMES)}." if mcp_servers[1:] else ""
+        prefix = f"{schemas.python_name(server.name, RESERVED)}." if mcp_servers[1:] else ""
         tools += tools_of(server.name, server_tools[server.name], [tool.name for tool in tools], prefix)
     title = schemas.python_name(Path(target).stem if mcp_servers[1:] else mcp_servers[0].name).lower()
     about = f"The tools of {' and '.join(server.name for server in mcp_servers)}.\n\n{END_HINT}"
@@ -240,7 +230,7 @@ def tools_of(server: str, tools: Iterable[types.Tool], used_names: Sequence[str]
     warning.
     """
     tools = list(tools)
-    names, own_names = [*used_names, *(() if prefix else RESERVED_NAMES)], {tool.name for tool in tools}
+    names, own_names = [*used_names, *(() if prefix else RESERVED)], {tool.name for tool in tools}
     for tool in tools:
         other_names = own_names - {tool.name}
         used = [*(used_name.removeprefix(prefix) for used_name in names), *other_names]

@@ -25,7 +25,7 @@ from planbook.envs.base import _MARK
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, error_location
 from planbook.envs.registry import ModuleLoadError, execute_module, import_error, load_module
 from planbook.envs.requirements import file_digest
-from planbook.envs.tools.environment import END_HINT, RESERVED_NAMES, Effect, Tool, ToolEnvironment, ToolFailed
+from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed
 from planbook.envs.tools.schemas import EMPTY, accepts_only_json, arguments_of_function, python_name, to_json
 from planbook.envs.tools.tasks import call_with
 from planbook.envs.types import Task, Verdict
@@ -177,7 +177,7 @@ def _methods(owner: type, prefix: tuple[str, ...] = ()) -> Iterator[Tool]:
 
 
 def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool) -> Tool:
-    name = ".".join((python_name(source[0], RESERVED_NAMES), *map(python_name, source[1:])))
+    name = ".".join((python_name(source[0], RESERVED), *map(python_name, source[1:])))
     try:
         arguments = arguments_of_function(function, method=method)
         hints = get_type_hints(function)

@@ -133,7 +133,7 @@ def with_merged_properties(schema: Any, root: Schema, depth: int = 0, cache: Ref
     cache = {} if cache is None else cache
     parts = [with_merged_properties(part, root, depth + 1, cache) for part in schema.get("allOf", ())]
     if "$ref" in schema:
-        parts.append(_read_reference(with_merged_properties, schema["$ref"], root, depth, cache))
+        parts.append(_resolve(with_merged_properties, schema["$ref"], root, depth, cache))
     if not parts:
         return schema
     merged: dict[str, Any] = {}
@@ -143,9 +143,7 @@ def with_merged_properties(schema: Any, root: Schema, depth: int = 0, cache: Ref
     return {**schema, "properties": merged, "required": [*required]}
 
 
-def _read_reference(
-    read: Callable[..., Any], reference: object, root: Schema, depth: int, cache: ReferenceCache
-) -> Any:
+def _resolve(read: Callable[..., Any], reference: object, root: Schema, depth: int, cache: ReferenceCache) -> Any:
     """Return the result of ``read`` for the schema that ``reference`` names. It is read once for each depth."""
     key = str(reference), depth
     if key not in cache:
@@ -159,7 +157,7 @@ def annotation_of(schema: Any, root: Schema, depth: int = 0, cache: ReferenceCac
         return Any
     cache = {} if cache is None else cache
     if "$ref" in schema:
-        return _read_reference(annotation_of, schema["$ref"], root, depth, cache)
+        return _resolve(annotation_of, schema["$ref"], root, depth, cache)
     if "const" in schema or "enum" in schema:
         return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
     if choices := schema.get("anyOf") or schema.get("oneOf"):
@@ -212,7 +210,7 @@ def _describe(schema: Any, root: Schema, depth: int, cache: ReferenceCache) -> s
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return "any"
     if "$ref" in schema:
-        return str(_read_reference(describe_schema, schema["$ref"], root, depth, cache))
+        return str(_resolve(describe_schema, schema["$ref"], root, depth, cache))
     if "enum" in schema or "const" in schema:
         return " | ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
     if choices := schema.get("anyOf") or schema.get("oneOf"):

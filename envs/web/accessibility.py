@@ -134,8 +134,7 @@ class PageLayout:
 AXNode = Mapping[str, Any]
 """A node of the browser's accessibility tree, as DevTools returns it."""
 
-SHOWN_PROPERTIES = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level",
-                    "focused")  # fmt: skip
+PROPERTIES = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
 """The properties of a node that are shown, in this order."""
 SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
 """The properties that are shown even if they are false."""
@@ -277,7 +276,7 @@ class AccessibilityTree:
 
     def _node(self, ax_node: AXNode, role: str, frame: str) -> AccessibilityNode:
         values = {entry["name"]: entry["value"].get("value") for entry in ax_node.get("properties", ())}
-        names = [name for name in SHOWN_PROPERTIES if name in values and _is_shown(role, name, values[name])]
+        names = [name for name in PROPERTIES if name in values and _is_shown(role, name, values[name])]
         backend_id = ax_node.get("backendDOMNodeId", 0)
         value = ax_node.get("value", {}).get("value", "")
         return AccessibilityNode(

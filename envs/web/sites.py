@@ -110,9 +110,8 @@ class AddressPolicy:
 
     def __str__(self) -> str:
         hosts = ", ".join(self.patterns)
-        return (
-            (f"the internet and {hosts}" if hosts else "the internet") if self.allows_internet else hosts or "nothing"
-        )
+        internet = f"the internet and {hosts}" if hosts else "the internet"
+        return internet if self.allows_internet else hosts or "nothing"
 
 
 @dataclass(frozen=True)

@@ -150,19 +150,17 @@ def _assume_earlier_ran(walk: DryWalk, helpers: list[ast.Module], trees: list[as
     walk.assume_any_effects(trees)
     walk.state.knowledge = knowledge
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    leaves_functions = effects.leaves_acting_values(nodes, walk.roots, walk.acting_names)
-    if leaves_functions:
+    may_leave = effects.leaves_acting_values(nodes, walk.roots, walk.acting_names)
+    if may_leave:
         for name in effects.bound_names(trees):
             walk.assign(name, HostRef(name), MODULE)
     helper_names = [effects.names_in(node) for tree in helpers for node in tree.body if not effects.is_constant(node)]
     walk.blind = (
         walk.blind
         or any(isinstance(node, ast.ClassDef) for node in nodes)
-        or any(names & walk.acting_names or (names and leaves_functions) for names in helper_names)
+        or any(names & walk.acting_names or (names and may_leave) for names in helper_names)
         or bool(effects.rebound_names(node for tree in helpers for node in ast.walk(tree)))
-        or (
-            leaves_functions and any(effects.names_in(tree) & values or effects.sets_attributes(tree) for tree in trees)
-        )
+        or (may_leave and any(effects.names_in(tree) & values or effects.sets_attributes(tree) for tree in trees))
     )
 
 

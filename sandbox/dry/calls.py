@@ -16,7 +16,7 @@ from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.expressions import Expressions
 from planbook.sandbox.dry.values import (
     COMPUTE_ERRORS,
-    COMPUTED_BUILTINS,
+    COMPUTED,
     UNKNOWN,
     BuiltinFunction,
     Container,
@@ -29,8 +29,8 @@ from planbook.sandbox.dry.values import (
     Scalar,
     UnknownType,
     Value,
-    call_string_method,
     compute,
+    string_method,
 )
 
 MAX_CALL_DEPTH = 8
@@ -232,7 +232,7 @@ class Calls(Expressions):
             if isinstance(base, str) and arguments.is_complete:
                 kwargs = {argument: self.to_python(value) for argument, value in arguments.kwargs.items()}
                 args = [self.to_python(argument) for argument in arguments.args]
-                return self.from_python(call_string_method(base, name, args, kwargs))
+                return self.from_python(string_method(base, name, args, kwargs))
         if isinstance(base, str):
             arguments = CallArguments([value for value in arguments.args if isinstance(value, HostRef)], {})
         return self._call_unknown(arguments, base)
@@ -250,16 +250,10 @@ class Calls(Expressions):
             return self.tuple_of(items) if name == "tuple" else self.new_container(list(items))
         with suppress(NotKnown):
             others = (*args[1:], *kwargs.values())  # max, min and sum may return one of these objects
-            if (
-                name in COMPUTED_BUILTINS
-                and arguments.is_complete
-                and not any(isinstance(arg, Container) for arg in others)
-            ):
+            if name in COMPUTED and arguments.is_complete and not any(isinstance(arg, Container) for arg in others):
                 options = {option: self.to_flat_python(value) for option, value in kwargs.items()}
-                return self.from_python(compute(COMPUTED_BUILTINS[name], *map(self.to_flat_python, args), **options))
-        if items is not None and (
-            name in COMPUTED_BUILTINS or name == "set"
-        ):  # the result may contain items, but not the list
+                return self.from_python(compute(COMPUTED[name], *map(self.to_flat_python, args), **options))
+        if items is not None and (name in COMPUTED or name == "set"):  # the result may contain items, but not the list
             return self._call_unknown(CallArguments(list(items), kwargs))
         return self._call_unknown(arguments)
 

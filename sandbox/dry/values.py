@@ -216,7 +216,7 @@ def _number(kind: type, *args: Any, **options: Any) -> object:
     return kind(*args, **options)
 
 
-COMPUTED_BUILTINS: Mapping[str, Callable[..., object]] = {
+COMPUTED: Mapping[str, Callable[..., object]] = {
     name: getattr(builtins, name) for name in "abs all any bool len list max min sorted str sum tuple".split()
 } | {"float": partial(_number, float), "int": partial(_number, int), "round": _round}
 """Built-in functions whose results a dry run computes. None of them returns an iterator."""
@@ -254,9 +254,7 @@ def apply_operator(kind: type[ast.operator], left: PlainValue, right: PlainValue
     return compute(BINARY_OPERATORS[kind], left, right)
 
 
-def call_string_method(
-    text: str, name: str, args: Sequence[PlainValue], kwargs: Mapping[str, PlainValue]
-) -> PlainValue:
+def string_method(text: str, name: str, args: Sequence[PlainValue], kwargs: Mapping[str, PlainValue]) -> PlainValue:
     """Return the result of a string method.
 
     Raises ErrorRaised if the method fails, or NotKnown if it is not in STRING_METHODS, or if a value is too large.

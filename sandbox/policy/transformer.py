@@ -51,7 +51,7 @@ LEAF_TYPES = frozenset(
 lists.
 """
 ANNOTATION_FIELDS = ("annotation", "returns")
-FIRST_FIELDS = ("type_params", *ANNOTATION_FIELDS)
+FIRST = ("type_params", *ANNOTATION_FIELDS)
 """Fields that are visited first: annotations may use the type parameters, but no names that later fields bind."""
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 ATTRIBUTE_BUILTINS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
@@ -70,9 +70,7 @@ class EnoughProblems(Exception):
 @cache
 def _visiting_order(fields: tuple[str, ...]) -> tuple[str, ...]:
     """Return the fields of a node in the order in which they are visited."""
-    return *(field for field in FIRST_FIELDS if field in fields), *(
-        field for field in fields if field not in FIRST_FIELDS
-    )
+    return *(field for field in FIRST if field in fields), *(field for field in fields if field not in FIRST)
 
 
 def _ignores_failed_imports(node: ast.Try | ast.If | ast.With) -> bool:
@@ -182,12 +180,8 @@ class PlanPolicy(RestrictingNodeTransformer):
     def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
         """Allow iteration, and refuse ``async for``."""
         if getattr(node, "is_async", 0):
-            self.refuse(
-                node.target,
-                FORBIDDEN_STATEMENT,
-                "`async for` is not available in plans",
-                STATEMENT_HINTS["AsyncFor"][1],
-            )
+            hint = STATEMENT_HINTS["AsyncFor"][1]
+            self.refuse(node.target, FORBIDDEN_STATEMENT, "`async for` is not available in plans", hint)
         return self.node_contents_visit(node)
 
     # Names.

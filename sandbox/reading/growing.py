@@ -14,15 +14,7 @@ from dataclasses import dataclass
 from types import UnionType
 
 from planbook.sandbox.policy.rules import unqualified_name
-from planbook.sandbox.reading.reply import (
-    MAX_BLOCKS,
-    OPENING,
-    PYTHON_TAGS,
-    ProseScanner,
-    closing_pattern,
-    indent_of,
-    language_of,
-)
+from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, ProseScanner, closing_of, indent_of, language_of
 from planbook.sandbox.reading.syntax import CONTINUATION, MAX_LINES, parse_or_message
 
 # Statements of code.
@@ -285,11 +277,11 @@ class GrowingReply:
             self._prose.add(line)
             return
         self._fence_indentation, fence, info = opening.groups()
-        self._closing = closing_pattern(fence)
+        self._closing = closing_of(fence)
         self._blocks += 1
         if self._blocks > MAX_BLOCKS:
             self._is_done = True
-        elif language_of(info) in PYTHON_TAGS:
+        elif language_of(info) in PYTHON:
             self._opening_line = len(self._line_ends) - 1
 
     def _read_code_line(self, line: str) -> list[Statement]:

@@ -79,7 +79,7 @@ def _plan_blocks(blocks: list[FencedBlock]) -> list[FencedBlock]:
 
     If there are none, return the unmarked blocks that can be parsed, or else the last unmarked block.
     """
-    if marked := [block for block in blocks if block.language in PYTHON_TAGS]:
+    if marked := [block for block in blocks if block.language in PYTHON]:
         return marked
     unmarked = [block for block in blocks if not block.language]
     parsed = [block for block in unmarked if block.code.strip() and not isinstance(parse_or_message(block.code), str)]
@@ -115,7 +115,7 @@ def _from_unfenced_text(lines: list[str]) -> ReadReply:
         line = f"line {tree.line}: " if tree.line else ""
         message += f" between fences, and without fences all of it must be Python code ({line}{tree.message})"
     openings = filter(None, map(OPENING.match, lines))
-    in_string = any(language_of(opening[3]) in PYTHON_TAGS for opening in openings)
+    in_string = any(language_of(opening[3]) in PYTHON for opening in openings)
     hint = f"{_ONE_BLOCK}, and write no triple quotes before it" if in_string else _ONE_BLOCK
     return ReadReply("\n".join(lines).strip(), "", "", problem=_problem("no-code", message, hint))
 
@@ -158,7 +158,7 @@ OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)$")
 """Matches a line that opens a block. The groups are the indentation, the fence, and the info string that follows the
 fence, such as ``python``.
 """
-PYTHON_TAGS = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
+PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
 MAX_BLOCKS = 200
 _MAX_LATER_CLOSINGS = 20
 """Maximum number of fences after the first that are tried as the end of a block. The first is not always the end: a
@@ -175,7 +175,7 @@ def fenced_blocks(lines: list[str]) -> list[FencedBlock]:
     while number < len(lines) and len(blocks) < MAX_BLOCKS:
         opening = OPENING.match(lines[number])
         if opening and not prose.ends_in_string():  # a fence inside a docstring does not begin a plan
-            block, budget = _read_block(lines, budget, number, *opening.groups())
+            block, budget = _block(lines, budget, number, *opening.groups())
             blocks.append(block)
             number = blocks[-1].closing_line
             prose.clear()
@@ -191,7 +191,7 @@ def language_of(info: str) -> str:
     return words[0].lower() if words else ""
 
 
-def closing_pattern(fence: str) -> re.Pattern[str]:
+def closing_of(fence: str) -> re.Pattern[str]:
     """Return a pattern that matches the lines that may close a block with this opening fence."""
     return re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
 
@@ -201,9 +201,7 @@ def indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _read_block(
-    lines: list[str], budget: int, start: int, indent: str, fence: str, info: str
-) -> tuple[FencedBlock, int]:
+def _block(lines: list[str], budget: int, start: int, indent: str, fence: str, info: str) -> tuple[FencedBlock, int]:
     """Return the block that opens at the line ``start``, and the budget that is left.
 
     The block ends at the first fence for which the code above it can be parsed, since earlier fences may be inside a
@@ -211,7 +209,7 @@ def _read_block(
     still be parsed without success.
     """
     language = language_of(info)
-    closings = _closing_lines(lines, start, fence, first_only=language not in PYTHON_TAGS)
+    closings = _closing_lines(lines, start, fence, first_only=language not in PYTHON)
     for closing in closings if len(closings) > 1 else ():  # a single fence is the end in any case
         code = _dedent(indent, lines[start + 1 : closing])
         if isinstance(parse_or_message(code), ast.Module):
@@ -228,14 +226,14 @@ def _closing_lines(lines: list[str], opening: int, fence: str, *, first_only: bo
 
     The search ends at the next line that opens a block of Python. If ``first_only``, return at most one number.
     """
-    closing = closing_pattern(fence)
+    closing = closing_of(fence)
     closings: list[int] = []
     for number in range(opening + 1, len(lines)):
         if closing.match(lines[number]):
             closings.append(number)
             if first_only or len(closings) > _MAX_LATER_CLOSINGS:
                 break
-        elif closings and (match := OPENING.match(lines[number])) and language_of(match[3]) in PYTHON_TAGS:
+        elif closings and (match := OPENING.match(lines[number])) and language_of(match[3]) in PYTHON:
             break
     return closings
 

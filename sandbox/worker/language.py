@@ -130,7 +130,7 @@ _MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_s
 
 
 def restrict_imports(*, host_only: bool) -> None:
-    """From now on, request every module that is neither loaded nor built in from the host.
+    """From now on, ask the host for every module that is neither loaded nor built in.
 
     If the host does not send a module, look for it in files, unless ``host_only``.
     """

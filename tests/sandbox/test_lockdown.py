@@ -12,7 +12,7 @@ import pytest
 
 from planbook.sandbox import Limits, MissingMechanism, Sandbox, Session
 from planbook.sandbox.host import ALL_MECHANISMS, OPTIONAL_MECHANISMS, REQUIRED_MECHANISMS
-from planbook.sandbox.process import ENVIRONMENT_VARIABLES
+from planbook.sandbox.process import VARIABLES
 from planbook.sandbox.worker import lockdown
 from planbook.sandbox.worker.lockdown import NOBODY
 from tests.command import ROOT
@@ -106,7 +106,7 @@ def test_the_worker_has_one_socket_and_nothing_else_open(plain: Session) -> None
 
 def test_the_arguments_of_a_worker_reveal_nothing_about_the_host(unguarded: Sandbox, plain: Session) -> None:
     shown = plain.run("import os, sys\n[sys.argv, sys.orig_argv, dict(os.environ)]").value
-    assert shown == [[], [], ENVIRONMENT_VARIABLES | {"LC_CTYPE": "C.UTF-8"}]
+    assert shown == [[], [], VARIABLES | {"LC_CTYPE": "C.UTF-8"}]
     arguments = Path(f"/proc/{unguarded._zygote._process.pid}/cmdline").read_bytes().decode().split("\0")
     assert not [word for word in arguments[1:] if str(ROOT) in word or str(os.getpid()) in word]
 

@@ -95,9 +95,8 @@ def _end_tick(environment: Minecraft, goals: list[list[Action]], name: SelectorN
         routes = [(index, act) for index, acts in enumerate(goals) for act in acts if is_possible(environment, act)]
         if not routes:
             return ENDLESS
-        chosen = selector.choose(
-            environment.goals, [Candidate(number, act) for number, (_, act) in enumerate(routes)]
-        ).chosen
+        candidates = [Candidate(number, act) for number, (_, act) in enumerate(routes)]
+        chosen = selector.choose(environment.goals, candidates).chosen
         if not environment.act(chosen.action).accepted:
             return ENDLESS
         goals.pop(routes[chosen.position][0])
