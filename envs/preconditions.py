@@ -199,8 +199,7 @@ class Beliefs:
         if UNKNOWN not in fact.objects:
             return Beliefs({**self.fact_values, fact: values}, self.defaults)
         fact_values = {
-            other_fact: _merge(old, values) if other_fact.name == fact.name else old
-            for other_fact, old in self.fact_values.items()
+            other: _merge(old, values) if other.name == fact.name else old for other, old in self.fact_values.items()
         }
         defaults = {name: _merge(old, values) if name == fact.name else old for name, old in self.defaults.items()}
         return Beliefs(fact_values, defaults)

@@ -210,9 +210,7 @@ def _making_effects(
 ) -> GoalEffects:
     recipe, count = read_recipe(verb, obj, materials)
     needs = recipe.needs(count)
-    lacking = [
-        f"{n} {name} (you hold {player.count_held(name)})" for name, n in needs.items() if player.count_held(name) < n
-    ]
+    lacking = [f"{n} {name} (you hold {held})" for name, n in needs.items() if (held := player.count_held(name)) < n]
     if lacking:
         raise GoalRefused(f"not enough material: to {verb} {count} {recipe.output} takes {' and '.join(lacking)}")
     check_station(recipe, _held_tool(player, tool))

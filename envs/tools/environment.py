@@ -291,10 +291,9 @@ class ToolEnvironment(Environment):
         if judge is None or self.task is None:
             return Verdict(False, 0.0)
         if self._last_verdict is None or self._last_verdict[0] != len(self.history):
-            judge_input = JudgeInput(self.task, self._answers, Path(self.options.tasks))
+            case = JudgeInput(self.task, self._answers, Path(self.options.tasks))
             tools = self.read_only_tools(self.call)
-            verdict = judge_task(judge, judge_input, self.judged_state, tools, self.sandbox)
-            self._last_verdict = len(self.history), verdict
+            self._last_verdict = len(self.history), judge_task(judge, case, self.judged_state, tools, self.sandbox)
         return self._last_verdict[1]
 
     def unjudged_result(self) -> str:

@@ -229,11 +229,7 @@ class JudgeInput(NamedTuple):
 
 
 def judge_task(
-    judge: Judge,
-    judge_input: JudgeInput,
-    state: object,
-    tools: Mapping[str, Callable[..., object]],
-    sandbox: Sandbox | None,
+    judge: Judge, case: JudgeInput, state: object, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox | None
 ) -> Verdict:
     """Return the verdict of a judge. Raises EnvironmentBroken if the judge fails.
 
@@ -241,10 +237,10 @@ def judge_task(
     None, in a sandbox that all judges of this process share.
     """
     if judge.python:
-        return _judge_by_function(judge.python, judge_input, state)
+        return _judge_by_function(judge.python, case, state)
     if judge.assertions:
-        return _judge_by_assertions(judge.assertions, judge_input, tools, sandbox or _shared_sandbox())
-    solved = bool(judge_input.answers) and json_equal(judge_input.answer, judge.answer)
+        return _judge_by_assertions(judge.assertions, case, tools, sandbox or _shared_sandbox())
+    solved = bool(case.answers) and json_equal(case.answer, judge.answer)
     return Verdict(solved, float(solved))
 
 
@@ -264,39 +260,36 @@ def json_equal(value: JsonValue, expected: JsonValue) -> bool:
     return value == expected
 
 
-def _judge_by_function(name: str, judge_input: JudgeInput, state: object) -> Verdict:
-    task, answer = judge_input.task, judge_input.answer
+def _judge_by_function(name: str, case: JudgeInput, state: object) -> Verdict:
     try:
-        function = judge_function(name, judge_input.file.parent)
-        result = call_with(function, state=state, answer=answer, task=task)
+        result = call_with(judge_function(name, case.file.parent), state=state, answer=case.answer, task=case.task)
     except Exception as error:
         reason = f"{type(error).__name__}: {error} ({error_location(error)[0] or 'outside your code'})"
-        raise EnvironmentBroken(f"{task.id}: the judge {name} failed: {reason}") from error
+        raise EnvironmentBroken(f"{case.task.id}: the judge {name} failed: {reason}") from error
     if not isinstance(result, bool | int | float) or math.isnan(result):
         raise EnvironmentBroken(
-            f"{task.id}: the judge {name} returned {result!r:.80}; return True, False or a score from 0 to 1"
+            f"{case.task.id}: the judge {name} returned {result!r:.80}; return True, False or a score from 0 to 1"
         )
     score = min(max(float(result), 0.0), 1.0)
     return Verdict(score == 1.0, score)
 
 
 def _judge_by_assertions(
-    code: tuple[str, ...], judge_input: JudgeInput, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox
+    code: tuple[str, ...], case: JudgeInput, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox
 ) -> Verdict:
-    task = judge_input.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
+    task = case.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     try:
-        with sandbox.session(dict(tools), values={"answer": judge_input.answer, "task": task}) as session:
-            results = [_run_assertion(session, assertion, judge_input.task) for assertion in code]
+        with sandbox.session(dict(tools), values={"answer": case.answer, "task": task}) as session:
+            results = [_run_assertion(session, assertion, case.task) for assertion in code]
     except SandboxError as error:
-        raise EnvironmentBroken(f"{judge_input.task.id}: its assertions cannot be run: {error}") from error
+        raise EnvironmentBroken(f"{case.task.id}: its assertions cannot be run: {error}") from error
     successes = [result is True for result in results]
-    errors = ((number, result) for number, result in enumerate(results, start=1) if isinstance(result, str))
-    fault = next((_fault(judge_input, number, error) for number, error in errors), "")
-    return Verdict(all(successes), sum(successes) / len(successes), fault)
+    faults = (_fault(case, number, error) for number, error in enumerate(results, start=1) if isinstance(error, str))
+    return Verdict(all(successes), sum(successes) / len(successes), next(faults, ""))
 
 
-def _fault(judge_input: JudgeInput, number: int, error: str) -> str:
-    return f"{judge_input.file.name}: {judge_input.task.id}: assertion {number} raised {error}, and does not hold"
+def _fault(case: JudgeInput, number: int, error: str) -> str:
+    return f"{case.file.name}: {case.task.id}: assertion {number} raised {error}, and does not hold"
 
 
 def _run_assertion(session: Session, code: str, task: Task) -> bool | str:

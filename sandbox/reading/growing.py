@@ -135,7 +135,7 @@ def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 def acts(statement: ast.stmt) -> bool:
     """Return whether a top-level statement may do more than define something.
 
-    An import only defines something. So does a function, a class or an assignment that calls nothing.
+    An import only defines something. So does a function, class or assignment whose definition calls nothing.
     """
     if isinstance(statement, ast.Assign | ast.AnnAssign):
         annotation = getattr(statement, "annotation", None)
