@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.planner import Body, Ending
-from planbook.planner.procedure_files import LEARNED
 from planbook.store import Events
 from planbook.wording import describe_event, outcome_text, reason_text
 
@@ -133,8 +132,7 @@ def _compared_part(kind: str, body: Any, original: Any) -> Any:
 
 def with_present_source(data: Any) -> Any:
     """Return JSON data in which the ``source`` of a learned procedure begins as it does in the present version."""
-    present, former = LEARNED
-    return json.loads(json.dumps(data).replace(former, present))
+    return json.loads(json.dumps(data).replace("learnt from ", "learned from "))
 
 
 def _describe(key: tuple[str, str, int], old: Any, new: Any) -> dict[str, str]:
