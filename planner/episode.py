@@ -288,13 +288,9 @@ class Episode:
 
     def ending(self, no_plan: str = "") -> Ending:
         """Return the ending for the current state. ``no_plan`` says why no plan was usable, or is empty if one was."""
-        ending = self._judgement().ending(
-            self.feedbacks,
-            self.actions,
-            used_up=self._actions_used_up,
-            incomplete_plans=self._incomplete_plans if self.whole_plans else 0,
-            no_plan=no_plan,
-        )
+        used_up, incomplete = self._actions_used_up, self._incomplete_plans if self.whole_plans else 0
+        judgement = self._judgement()
+        ending = judgement.ending(self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete, no_plan=no_plan)
         if not no_plan and ending.outcome is Outcome.FAILURE and self.refused_plans == MAX_REFUSED:
             return ending.model_copy(update={"message": f"{MAX_REFUSED} plans in a row did not pass the check"})
         return ending

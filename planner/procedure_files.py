@@ -118,9 +118,9 @@ def _header_lines(text: str, name: str) -> list[str]:
     tree = parse(text)
     if isinstance(tree, Fault):
         raise BadProcedure(f"{name}: not Python: {tree}")
-    if not (docstring := ast.get_docstring(tree)):
+    if not (docstring := (ast.get_docstring(tree) or "").strip()):
         raise BadProcedure(f"{name}: no header; {HEADER_FORM}")
-    return docstring.strip().splitlines()
+    return docstring.splitlines()
 
 
 def _read_helper(helper: str, name: str, folder: Path | None) -> str:

@@ -311,22 +311,16 @@ class Judgement(NamedTuple):
         return self.verdict.solved, self.verdict.score, len(self.milestones)
 
     def ending(
-        self,
-        feedbacks: Sequence[Feedback],
-        actions: int,
-        *,
-        used_up: bool,
-        incomplete_plans: int = 0,
-        no_plan: str = "",
+        self, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, incomplete: int = 0, no_plan: str = ""
     ) -> Ending:
         """Return the ending of an episode that ends now.
 
-        ``used_up`` is True if an action was refused because no actions were left. ``incomplete_plans`` is the number of
+        ``used_up`` is True if an action was refused because no actions were left. ``incomplete`` is the number of
         plans that were meant to do the whole task, but ran to their end without doing it. If the episode ended because
         there was no usable plan, ``no_plan`` is the reason. If the last cell has recorded a different problem with a
         reply, for example a reply of another role, the message names both.
         """
-        errors = _count_errors(feedbacks) + incomplete_plans
+        errors = _count_errors(feedbacks) + incomplete
         outcome, cause = _outcome(self.verdict, feedbacks, errors, used_up=used_up)
         message = self.verdict.fault if cause in (FeedbackKind.DONE, FeedbackKind.UNFINISHED) else ""
         if cause == FeedbackKind.PARSE:

@@ -103,7 +103,7 @@ def render_environment(environment: type[Environment], options: BaseModel | None
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return about ``limit`` characters of a text: a third from its beginning, and the rest from its end."""
+    """Return at most about ``limit`` characters of a text: a third from its beginning, and the rest from its end."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]

@@ -111,9 +111,7 @@ def _boxes_and_arrows(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arr
     boxes = {}
     for name, node in graph.nodes.items():
         lines = [name, *_properties(node), *([f"{hidden[name]} more answers"] if hidden[name] else [])]
-        boxes[name] = _DrawnNode(
-            "code" if name == file.code else kinds.get(name, "node"), tuple(map(_shortened, lines))
-        )
+        boxes[name] = _DrawnNode("code" if name == file.code else kinds.get(name, "node"), tuple(map(_short, lines)))
     return boxes, [arrow for arrow in arrows if not (hidden and arrow.implied)]
 
 
@@ -139,7 +137,7 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
     for edge in edges:
         implied = any(edge.target in descendants[target] for target in successors[edge.source])
         if edge.target in labels and not edge.shows_answer:
-            yield _Arrow(edge.source, edge.target, "branch", _shortened(labels[edge.target]))
+            yield _Arrow(edge.source, edge.target, "branch", _short(labels[edge.target]))
         elif edge.shows_answer or not implied:
             yield _Arrow(edge.source, edge.target, "answer" if edge.shows_answer else "order", implied=implied)
 
@@ -166,7 +164,7 @@ def _describe_shape(shape: Shape) -> str:
     return ", ".join(shape.choices or shape.fields) or shape.kind
 
 
-def _shortened(text: str) -> str:
+def _short(text: str) -> str:
     return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…"
 
 

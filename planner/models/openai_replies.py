@@ -46,7 +46,7 @@ class EndlessReply(BrokenStream):
     """A reply that is so much longer than the model's context that it may never end."""
 
 
-class NotOpenAIAnswer(BrokenStream):
+class OtherApi(BrokenStream):
     """An answer that does not come from an OpenAI-compatible server, such as a web page."""
 
 
@@ -65,9 +65,7 @@ def is_too_long(error: Failure) -> bool:
 
 def is_retryable(error: Failure) -> bool:
     """Return True if the same request may succeed later."""
-    if isinstance(error, NotOpenAIAnswer) or (
-        isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type}
-    ):
+    if isinstance(error, OtherApi) or (isinstance(error, openai.APIError) and NOT_RETRYABLE & {error.code, error.type}):
         return False
     status = _status(error)  # None for a broken connection and for an error inside a stream
     return status is None or status in (408, 409, 429) or status >= 500
@@ -116,7 +114,7 @@ def final_error(error: Failure, title: str, requests: int, key: str) -> ModelErr
         times = "one request" if requests == 1 else f"{requests} requests"
         symptom, advice = _symptom_and_advice(error)
         return ModelUnavailable(f"{title} {symptom} after {times}: {failure}. {advice}")
-    if isinstance(error, NotOpenAIAnswer):
+    if isinstance(error, OtherApi):
         return ModelRefused(
             f"{title} does not speak OpenAI's API: {failure}. "
             "What to do: check OPENAI_BASE_URL, which usually ends in /v1"
@@ -265,7 +263,7 @@ def whole_reply_chunk(response: Any) -> Mapping[str, Any]:
     if failure := completion.get("error"):
         raise openai.APIError(str(_mapping(failure).get("message") or failure), response.request, body=failure)
     if "choices" not in completion:
-        raise NotOpenAIAnswer("it answers with JSON that is not a chat completion")
+        raise OtherApi("it answers with JSON that is not a chat completion")
     choices = completion["choices"]
     first_choice = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     if not isinstance(first_choice.get("message"), Mapping):
@@ -289,7 +287,7 @@ def read_chunks(stream: EventStream, context: int, *, stream_requested: bool) ->
     """Yield the JSON objects of a stream, and then close it. ``stream_requested`` is True if the request asked for one.
 
     Raises BrokenStream if the stream cannot be read, EndlessReply if it is too long for a context of ``context``
-    tokens, NotOpenAIAnswer if the server does not speak OpenAI's API, or openai.APIError for an error in the stream.
+    tokens, OtherApi if the server does not speak OpenAI's API, or openai.APIError for an error in the stream.
     """
     response: Any = stream.response
     response.iter_bytes = partial(_limited, response.iter_bytes, context)  # the SDK reads the body with this function
@@ -309,9 +307,7 @@ def read_chunks(stream: EventStream, context: int, *, stream_requested: bool) ->
         except ValueError as error:
             raise BrokenStream(f"the reply's stream holds a piece that is not JSON: {error}") from error
     if is_empty and kind != EVENTS:
-        raise NotOpenAIAnswer(
-            f"it answers with {kind or 'no content type'}, although a stream of {EVENTS} was requested"
-        )
+        raise OtherApi(f"it answers with {kind or 'no content type'}, although a stream of {EVENTS} was requested")
     if stream.has_ended and not is_empty:
         yield {"choices": [{"finish_reason": "stop"}]}  # ignored if the server has already given a reason
 

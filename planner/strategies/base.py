@@ -167,8 +167,8 @@ class Method:
 def ask_and_run(
     episode: Episode,
     role: str,
-    first_prompt: Prompt,
-    feedback_prompt: Prompt,
+    first: Prompt,
+    later: Prompt,
     replies_left: Callable[[], int],
     *,
     history: Sequence[Message],
@@ -178,18 +178,14 @@ def ask_and_run(
 ) -> None:
     """Ask for a plan and run it. While replies are left, send the feedback and run the next plan.
 
-    ``variables`` are the variables of ``first_prompt``. ``replies_left`` returns the number of replies that may still
-    be asked for. ``actions`` returns the number of actions that the next plan may take, or None if only the episode
-    limits this number.
+    ``first`` is the first prompt, and ``variables`` are its variables. ``later`` is the prompt that sends feedback.
+    ``replies_left`` returns the number of replies that may still be asked for. ``actions`` returns the number of
+    actions that the next plan may take, or None if only the episode limits this number.
     """
-    feedback, history = episode.stream(
-        role, first_prompt, history=history, sample=sample, actions=actions(), **variables
-    )
+    feedback, history = episode.stream(role, first, history=history, sample=sample, actions=actions(), **variables)
     while (left := replies_left()) > 0:
         variables = {"feedback": feedback.text, "left": left - 1}
-        feedback, history = episode.stream(
-            role, feedback_prompt, history=history, sample=sample, actions=actions(), **variables
-        )
+        feedback, history = episode.stream(role, later, history=history, sample=sample, actions=actions(), **variables)
 
 
 def ask_or_default(

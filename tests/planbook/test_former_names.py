@@ -92,6 +92,17 @@ def test_a_procedure_with_a_former_source_is_learned() -> None:
     assert all(parse_procedure(text, "fetch.py").is_learned for text in texts)
 
 
+def test_a_run_with_former_sources_of_procedures_is_repeated_without_differences(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert invoke(*COMMANDS["learned"], "--out", run).returncode == 0
+    with closing(sqlite3.connect(run / "run.db")) as database, database:
+        for table in ("event", "text"):
+            database.execute(f"UPDATE {table} SET body = replace(body, 'learned from ', 'learnt from ')")
+    repeated = invoke("rerun", run, "--recorded", "--out", tmp_path / "again")
+    assert "3 same" in repeated.stdout
+    assert "What was learned from them is the same." in repeated.stdout
+
+
 def test_former_kinds_of_events_are_shown_and_exported(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert invoke(*STREAM, "--out", run).returncode == 0

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from planbook.planner.graph.hooking.crafter import ACTIONS, DISCOVERY_TESTS, REPLAN_REASONS, UNKNOWN_TESTS
+from planbook.planner.graph.hooking.crafter import ACTIONS, DISCOVERY_TESTS, REPLAN_IF, UNKNOWN_TESTS
 from tests.planner.episode_kit import code
 from tests.planner.node_models import Reply
 
-OPEN_GATE = {**dict.fromkeys((*REPLAN_REASONS, "correction_planned"), "no"), "replan": "yes, the sketch is new"}
+OPEN_GATE = {**dict.fromkeys((*REPLAN_IF, "correction_planned"), "no"), "replan": "yes, the sketch is new"}
 SHUT_GATE = {**OPEN_GATE, "replan": "no"}
 PLAN: Mapping[str, Any] = {
     **dict.fromkeys(("obstacles", "risks", "notes"), "none"),

@@ -30,6 +30,7 @@ def test_a_procedure_keeps_its_whole_file() -> None:
     ("text", "message"),
     [
         ("def solve(agent, task): pass", "no header"),
+        ('"""\n    \n"""\ndef solve(agent, task): pass', "no header"),
         (GOOD.replace("type: fetch\n", ""), "lacks type"),
         (GOOD.replace("type: fetch", "type: fetch\nkind: x"), "unknown lines kind"),
         (GOOD.replace("source: written by hand", "source: me\nuses: ../secret"), "no helper file"),

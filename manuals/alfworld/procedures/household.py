@@ -150,7 +150,7 @@ def places_in(observation):
 
 
 def search_order(places, thing):
-    """Return the places in the kinds in which to search them for a kind of object."""
+    """Return the places in the order in which to search them for a kind of object."""
     usual = USUAL_PLACES.get(thing, "").split()
     kinds = usual + [kind for kind in PLACES if kind not in usual]
     last = "drawer" if thing in IN_CABINETS else "cabinet" if thing in IN_DRAWERS else ""

@@ -41,14 +41,7 @@ DISCOVERY_TESTS = ("discovered", "general", "unknown", "concrete_and_precise", "
 """Fields of a discovery. The discovery is kept if all of them are "yes"."""
 UNKNOWN_TESTS = ("unknown", "novel", "general", "relevant", "correct")
 """Fields of an item of unknown information. The item is kept if all of them are "yes"."""
-REPLAN_REASONS = (
-    "unexpected_encounters",
-    "mistake",
-    "confused",
-    "top_subgoal_completed",
-    "top_subgoal_changed",
-    "replan",
-)
+REPLAN_IF = ("unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed", "replan")
 """Fields of the gate node's answer. If any of them is "yes", the planner makes a new plan."""
 ACTIONS = (
     *(f"move('{direction}')" for direction in ("west", "east", "north", "south")),
@@ -144,9 +137,9 @@ def note_action(context: FinishContext) -> None:
 
 
 def open_or_shut(context: FinishContext) -> None:
-    """Open the gate if any of the ``REPLAN_REASONS`` holds. Otherwise, planner and knowledge nodes are skipped."""
+    """Open the gate if any field in ``REPLAN_IF`` is "yes". Otherwise, planner and knowledge nodes are skipped."""
     answers = _mapping(context.answer)
-    context.database.set("replanned", "yes" if any(answers[name] == "yes" for name in REPLAN_REASONS) else "no")
+    context.database.set("replanned", "yes" if any(answers[name] == "yes" for name in REPLAN_IF) else "no")
 
 
 def keep_allowed(context: FinishContext) -> None:

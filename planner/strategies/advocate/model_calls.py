@@ -104,22 +104,20 @@ def read_alternative(text: str) -> Plan | None:
 
 def read_verdict(text: str) -> bool:
     """Return True if the verdict is YES, False if it is NO."""
-    return _is_yes(_labelled_line(text, "Verdict"))
+    return _is_yes(_labelled(text, "Verdict"))
 
 
 def read_alignment(text: str) -> Evaluation:
     """Return the evaluation of code. The value is 1 if the code fits its subtask, otherwise 0."""
-    return Evaluation(
-        _labelled_line(text, "Did"), _labelled_line(text, "Why"), float(_is_yes(_labelled_line(text, "Verdict")))
-    )
+    return Evaluation(_labelled(text, "Did"), _labelled(text, "Why"), float(_is_yes(_labelled(text, "Verdict"))))
 
 
 def read_value(text: str) -> Evaluation:
     """Return the evaluation of code: its effect, and its value for the task."""
-    value = _labelled_line(text, "Value").rstrip(_END).removesuffix(f"/{MAX_VALUE}")
+    value = _labelled(text, "Value").rstrip(_END).removesuffix(f"/{MAX_VALUE}")
     if not value.isdecimal() or int(value) > MAX_VALUE:
         raise ValueError(f"the value is {value!r}; write 'Value: ' followed by a whole number from 0 to {MAX_VALUE}")
-    return Evaluation(_labelled_line(text, "Did"), _labelled_line(text, "Why"), int(value) / MAX_VALUE)
+    return Evaluation(_labelled(text, "Did"), _labelled(text, "Why"), int(value) / MAX_VALUE)
 
 
 def read_answer(text: str) -> str:
@@ -137,7 +135,7 @@ def read_answer(text: str) -> str:
     return answer
 
 
-def _labelled_line(text: str, name: str) -> str:
+def _labelled(text: str, name: str) -> str:
     """Return the text after ``name:``. Raises ValueError unless exactly one line has this label, with text after it."""
     values: list[str] = []
     for line in text.splitlines():
