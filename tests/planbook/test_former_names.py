@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner.procedure_files import parse_procedure
 from planbook.runs import RunInputs, recorded_inputs
 from planbook.store.rows import FORMER_KINDS
 from tests import stepwise_script
@@ -84,12 +83,6 @@ def test_inputs_of_an_invocation_are_read_under_their_former_name() -> None:
 
 def test_what_a_library_run_learned_has_its_present_name_among_the_inputs() -> None:
     assert RunInputs(knowledge={"learnt (all)": "abc"}) == RunInputs(knowledge={"learned (all)": "abc"})
-
-
-def test_a_procedure_with_a_former_source_is_learned() -> None:
-    sources = (f"learn{ending} from fetch/0 by m/planner" for ending in ("t", "ed"))
-    texts = (f'"""Fetch.\n\nworld: toy\ntype: fetch\nsource: {source}\n"""\n' for source in sources)
-    assert all(parse_procedure(text, "fetch.py").is_learned for text in texts)
 
 
 def test_former_kinds_of_events_are_shown_and_exported(tmp_path: Path) -> None:
