@@ -1,6 +1,5 @@
 """Compare an episode with its repetition: find the first event that differs, and describe it."""
 
-import json
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
@@ -117,7 +116,7 @@ def _compared_part(kind: str, body: Any, original: Any) -> Any:
     """
     match kind:
         case "recall":
-            return with_present_source({name: value for name, value in body.items() if name != "data"})
+            return {name: value for name, value in body.items() if name != "data"}
         case "cell":
             return {**body, "feedback": {**body["feedback"], "text": ""}}
         case "ask":
@@ -128,11 +127,6 @@ def _compared_part(kind: str, body: Any, original: Any) -> Any:
             question = {"role": body["role"], "template": body["template"], "prompt": prompt}
             return {**question, "reply": reply["text"], "finish": reply["finish"]}
     return body
-
-
-def with_present_source(data: Any) -> Any:
-    """Return JSON data in which the ``source`` of a learned procedure begins as it does in the present version."""
-    return json.loads(json.dumps(data).replace("learnt from ", "learned from "))
 
 
 def _describe(key: tuple[str, str, int], old: Any, new: Any) -> dict[str, str]:

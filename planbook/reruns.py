@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from planbook.divergence import Comparison, Sameness, compared_events, first_difference, with_present_source
+from planbook.divergence import Comparison, Sameness, compared_events, first_difference
 from planbook.knowledge import find_learned_state
 from planbook.planner import Outcome, Step, Trajectory, format_call
 from planbook.runs import EpisodeEntry, Fork, Run, last_attempt, last_scope, recorded_endings
@@ -28,9 +28,8 @@ def compare_episodes(original: Run, repetition: Run) -> Iterator[tuple[EpisodeEn
 
 def have_same_knowledge(first: Run, second: Run) -> bool:
     """Return True if two runs of `planbook build` ended with the same knowledge."""
-    states = (find_learned_state(run) for run in (first, second))
-    old, new = (state and with_present_source(state.knowledge.model_dump(mode="json")) for state in states)
-    return bool(old == new)
+    first_state, second_state = find_learned_state(first), find_learned_state(second)
+    return (first_state and first_state.knowledge) == (second_state and second_state.knowledge)
 
 
 def _first_difference(original: Run, old: EpisodeEntry, repetition: Run, new: EpisodeEntry) -> Comparison:

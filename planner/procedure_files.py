@@ -15,8 +15,8 @@ from planbook.planner.errors import BadProcedure
 from planbook.planner.types import Record
 from planbook.sandbox import Fault, bound_names, check_procedure, parse
 
-LEARNED = ("learned from ", "learnt from ")
-"""Beginnings of the header line ``source`` of a procedure that a model wrote. Earlier versions wrote the second one."""
+LEARNED = "learnt from "
+"""Beginning of the header line ``source`` of a procedure that a model wrote. Recorded prompts contain this spelling."""
 
 
 class Procedure(Record):

@@ -287,4 +287,4 @@ def _failure_texts(failed: Sequence[Verification]) -> list[Text]:
 def _source(skill: Skill, same_type: Sequence[Trajectory], reply: Reply) -> str:
     ids = dict.fromkeys((skill.task.id, *(episode.task.id for episode in same_type)))
     author = f"{reply.model}/{PLANNER_ROLE}" if reply.model else PLANNER_ROLE
-    return f"learned from {', '.join(ids)} by {author}"
+    return f"learnt from {', '.join(ids)} by {author}"

@@ -98,7 +98,7 @@ def generalise_plans(
     found_type = found_type_named(knowledge, task_type)
     if found_type is None:
         return None
-    source = f"learned from the plans of {', '.join(example.task_id for example in found_type.examples)}"
+    source = f"learnt from the plans of {', '.join(example.task_id for example in found_type.examples)}"
     try:
         code = procedure_code(found_type)
         return learned_procedure(code, task_type, environment, source, options) if code is not None else None

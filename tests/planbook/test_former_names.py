@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner.procedure_files import parse_procedure
 from planbook.runs import RunInputs, recorded_inputs
 from planbook.store.rows import FORMER_KINDS
 from tests import stepwise_script
@@ -84,23 +83,6 @@ def test_inputs_of_an_invocation_are_read_under_their_former_name() -> None:
 
 def test_what_a_library_run_learned_has_its_present_name_among_the_inputs() -> None:
     assert RunInputs(knowledge={"learnt (all)": "abc"}) == RunInputs(knowledge={"learned (all)": "abc"})
-
-
-def test_a_procedure_with_a_former_source_is_learned() -> None:
-    sources = (f"learn{ending} from fetch/0 by m/planner" for ending in ("t", "ed"))
-    texts = (f'"""Fetch.\n\nworld: toy\ntype: fetch\nsource: {source}\n"""\n' for source in sources)
-    assert all(parse_procedure(text, "fetch.py").is_learned for text in texts)
-
-
-def test_a_run_with_former_sources_of_procedures_is_repeated_without_differences(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    assert invoke(*COMMANDS["learned"], "--out", run).returncode == 0
-    with closing(sqlite3.connect(run / "run.db")) as database, database:
-        for table in ("event", "text"):
-            database.execute(f"UPDATE {table} SET body = replace(body, 'learned from ', 'learnt from ')")
-    repeated = invoke("rerun", run, "--recorded", "--out", tmp_path / "again")
-    assert "3 same" in repeated.stdout
-    assert "What was learned from them is the same." in repeated.stdout
 
 
 def test_former_kinds_of_events_are_shown_and_exported(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ PROCEDURE = '''"""Add two numbers.
 
 world: module_sums
 type: {type}
-source: learned from a
+source: learnt from a
 """
 
 

@@ -138,7 +138,7 @@ def test_a_procedure_that_solves_every_task_is_admitted_with_our_header(sandbox:
     (attempt,) = result.attempts
     assert [each.task_id for each in attempt] == ["fetch/0", "fetch/1", "fetch/3"]
     assert result.procedure is not None
-    assert result.procedure.source == "learned from fetch/0, fetch/1, fetch/3 by a/b''' world: c/planner"
+    assert result.procedure.source == "learnt from fetch/0, fetch/1, fetch/3 by a/b''' world: c/planner"
     assert (result.procedure.name, result.procedure.environment, result.procedure.type) == ("fetch.py", "toy", "fetch")
     assert "hand-written" not in result.procedure.code
     assert "import re\n\n\ndef boxes" in result.procedure.code

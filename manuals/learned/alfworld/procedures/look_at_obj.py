@@ -2,7 +2,7 @@
 
 world: alfworld
 type: look_at_obj
-source: learned from train/look_at_obj_in_light-Newspaper-None-DeskLamp-210/trial_T20190906_234500_634705 by exchange/planner
+source: learnt from train/look_at_obj_in_light-Newspaper-None-DeskLamp-210/trial_T20190906_234500_634705 by exchange/planner
 """
 
 

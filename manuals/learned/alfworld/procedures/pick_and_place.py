@@ -2,7 +2,7 @@
 
 world: alfworld
 type: pick_and_place
-source: learned from train/pick_and_place_simple-Pencil-None-Desk-310/trial_T20190909_142857_563593 by exchange/planner
+source: learnt from train/pick_and_place_simple-Pencil-None-Desk-310/trial_T20190909_142857_563593 by exchange/planner
 """
 
 

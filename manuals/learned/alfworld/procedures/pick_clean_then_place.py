@@ -2,7 +2,7 @@
 
 world: alfworld
 type: pick_clean_then_place
-source: learned from train/pick_clean_then_place_in_recep-SoapBar-None-Toilet-428/trial_T20190907_041404_517664 by exchange/planner
+source: learnt from train/pick_clean_then_place_in_recep-SoapBar-None-Toilet-428/trial_T20190907_041404_517664 by exchange/planner
 """
 
 

@@ -2,7 +2,7 @@
 
 world: alfworld
 type: pick_cool_then_place
-source: learned from train/pick_cool_then_place_in_recep-Apple-None-Microwave-11/trial_T20190909_012201_694037, train/pick_cool_then_place_in_recep-Bowl-None-Microwave-25/trial_T20190906_180204_213411 by exchange/planner
+source: learnt from train/pick_cool_then_place_in_recep-Apple-None-Microwave-11/trial_T20190909_012201_694037, train/pick_cool_then_place_in_recep-Bowl-None-Microwave-25/trial_T20190906_180204_213411 by exchange/planner
 """
 
 

@@ -2,7 +2,7 @@
 
 world: alfworld
 type: pick_heat_then_place
-source: learned from train/pick_heat_then_place_in_recep-Egg-None-Fridge-13/trial_T20190907_151735_763792, train/pick_heat_then_place_in_recep-Mug-None-CoffeeMachine-28/trial_T20190908_062730_537428 by exchange/planner
+source: learnt from train/pick_heat_then_place_in_recep-Egg-None-Fridge-13/trial_T20190907_151735_763792, train/pick_heat_then_place_in_recep-Mug-None-CoffeeMachine-28/trial_T20190908_062730_537428 by exchange/planner
 """
 
 

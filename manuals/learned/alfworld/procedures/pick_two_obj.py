@@ -2,7 +2,7 @@
 
 world: alfworld
 type: pick_two_obj
-source: learned from train/pick_two_obj_and_place-AlarmClock-None-SideTable-312/trial_T20190908_024701_173974 by exchange/planner
+source: learnt from train/pick_two_obj_and_place-AlarmClock-None-SideTable-312/trial_T20190908_024701_173974 by exchange/planner
 """
 
 

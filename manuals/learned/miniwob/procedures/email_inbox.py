@@ -2,7 +2,7 @@
 
 world: miniwob
 type: email-inbox
-source: learned from email-inbox/460 by exchange/planner
+source: learnt from email-inbox/460 by exchange/planner
 """
 
 

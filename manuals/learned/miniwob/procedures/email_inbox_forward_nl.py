@@ -2,7 +2,7 @@
 
 world: miniwob
 type: email-inbox-forward-nl
-source: learned from email-inbox-forward-nl/460 by exchange/planner
+source: learnt from email-inbox-forward-nl/460 by exchange/planner
 """
 
 

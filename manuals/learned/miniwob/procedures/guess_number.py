@@ -2,7 +2,7 @@
 
 world: miniwob
 type: guess-number
-source: learned from guess-number/460 by exchange/planner
+source: learnt from guess-number/460 by exchange/planner
 """
 
 

@@ -2,7 +2,7 @@
 
 world: miniwob
 type: login-user-popup
-source: learned from login-user-popup/460 by exchange/planner
+source: learnt from login-user-popup/460 by exchange/planner
 """
 
 

@@ -2,7 +2,7 @@
 
 world: miniwob
 type: search-engine
-source: learned from search-engine/460 by exchange/planner
+source: learnt from search-engine/460 by exchange/planner
 """
 
 

@@ -2,7 +2,7 @@
 
 world: miniwob
 type: terminal
-source: learned from terminal/460 by exchange/planner
+source: learnt from terminal/460 by exchange/planner
 """
 
 
