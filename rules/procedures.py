@@ -238,13 +238,11 @@ def _prompt_values(
     same_task = [episode for episode in same_type if episode.task.id == skill.task.id]
     other_tasks = [episode for episode in same_type if episode.task.id != skill.task.id]
     feedback = shorten(_feedback(same_task[-1]), FEEDBACK_CHARACTERS) if same_task else ""
-    # recordings identify the procedure by its text, in which earlier versions wrote "learnt"
-    recorded = procedure.replace("\nsource: learned from ", "\nsource: learnt from ")
     return {
         "rules": render_manual(knowledge),
         "skill": skill,
         "happened": feedback,
-        "procedure": RenderedText.with_digest(procedure, recorded),
+        "procedure": procedure,
         "failures": failures,
         "fence": fence_around(skill.scene, skill.code, feedback, procedure, *map(first_observation, other_tasks)),
         "params_told": bool(environment.public_params(skill.task)),
