@@ -92,7 +92,7 @@ class Settings(PlayingSettings, BuildingSettings, InvocationSettings):
     split: str = option("", "The split to play, and how many of its tasks.", Option("Tasks", metavar="SPLIT[:N]"))
     types: Names = option(
         (),
-        "The task types to play; or found: types inferred from plans and goals; or given: the environment's own types.",
+        "The task types to play. Or `found`: types inferred from plans and goals; `given`: the environment's types.",
         Option("Tasks", metavar="T,..."),
     )
     goals: Path | None = option(

@@ -174,10 +174,8 @@ def _describe_export(exported: "ExportResult") -> str:
     source = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
     omitted = ""
     if task_only:
-        omitted = (
-            f"; {task_only} omitted" if exported.format == "chat" else f"; only the task and ending of {task_only}"
-        )
-    return f"{source}{counted(exported.episodes, 'episode')}{location} ({exported.format}){omitted}."
+        omitted = f"; {task_only} omitted" if exported.form == "chat" else f"; only the task and ending of {task_only}"
+    return f"{source}{counted(exported.episodes, 'episode')}{location} ({exported.form}){omitted}."
 
 
 def _print_schema() -> CommandResult:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 
-from pydantic import ConfigDict, Field
-
 from planbook.compare.settings import (
     KNOWLEDGE,
     SEEDS,
@@ -35,11 +33,9 @@ class GroupRow(Summary):
     solved episodes. They are None for a single run, or if some episodes were not played.
     """
 
-    model_config = ConfigDict(serialize_by_alias=True)
-
     name: str
     runs: tuple[str, ...]
-    differing: tuple[str, ...] = Field(default=(), serialization_alias="differ")
+    differ: tuple[str, ...] = ()
     """The settings (apart from seeds and repeats) and the inputs in which the runs of the group differ."""
     building: bool
     """True if one of the runs is a run of `planbook build`, which plays later tasks with more knowledge than earlier
@@ -108,7 +104,7 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         **dict(summary),
         name=name,
         runs=tuple(run.name for run in runs),
-        differing=_differing_names(runs),
+        differ=_differing_names(runs),
         building=any(run.is_building_run for run in runs),
         without_costs=sum(run.without_costs for run in runs),
         interval=bounds,
@@ -174,7 +170,7 @@ def _cost_cells(row: GroupRow) -> Iterator[str]:
 def _group_lines(row: GroupRow) -> Iterator[str]:
     if row.without_costs:
         yield COSTS_MISSING.format(row.without_costs)
-    if row.differing:
-        yield f"the pooled runs differ in {listed(row.differing, MAX_SETTINGS)}"
+    if row.differ:
+        yield f"the pooled runs differ in {listed(row.differ, MAX_SETTINGS)}"
     if row.share_mean is not None and row.share_sd is not None:
         yield f"over {len(row.runs)} runs, the mean share solved is {row.share_mean:.1%} ± {row.share_sd:.1%}"

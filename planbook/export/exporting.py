@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from planbook.atomic_files import open_atomic
 from planbook.envs import missing_extra
@@ -33,9 +33,7 @@ class ExportResult(BaseModel):
     count in success rates.
     """
 
-    model_config = ConfigDict(serialize_by_alias=True)
-
-    format: str = Field(serialization_alias="form")
+    form: str
     out: str
     episodes: int = 0
     conversations: int | None = None
@@ -60,7 +58,7 @@ def export(
     with models in these ``roles`` are written or, if ``roles`` is empty, all conversations. Raises BadArgument if the
     file cannot be written, or BadRun if a run cannot be read.
     """
-    exported = ExportResult(format=form, out=str(out), runs=tuple(map(str, folders)))
+    exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
     with open_output(out) as file:
         episodes = chain.from_iterable(_episodes_of(folder, exported, solved, everything) for folder in folders)
         try:

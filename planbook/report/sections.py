@@ -73,7 +73,7 @@ def key_facts(counted_run: RunResults, run: RunResults, state: KnowledgeState | 
 
     ``counted_run`` is the run without the episodes that do not count yet. The result comes from it.
     """
-    rows = [("EpisodeResult", *_result(counted_run, run.last_time))]
+    rows = [("Result", *_result(counted_run, run.last_time))]
     if state:
         rows.append(("Learned", *count_learned(state)))
     rows.append(("Cost", *_cost(run, counted_run.summary().solved)))

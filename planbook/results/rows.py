@@ -120,12 +120,8 @@ class EpisodeResult:
         if restarts < self._restarts:
             return
         if restarts > self._restarts:
-            self._restarts, self._span_reader, self._last_step, self._claim = (
-                restarts,
-                SpanReader(self.bulky_fields),
-                None,
-                None,
-            )
+            self._restarts, self._last_step, self._claim = restarts, None, None
+            self._span_reader = SpanReader(self.bulky_fields)
         body: Any = event.body
         self._span_reader.read(event, self.events)
         if event.kind == "act":

@@ -121,8 +121,7 @@ BAR_WIDTH = 30
 class Progress:
     """Shows the progress of a run: episodes, successes, spending, and the time left.
 
-    ``endings`` are the endings recorded in earlier invocations. ``paused`` returns True while the run is
-    paused.
+    ``endings`` are the endings recorded in earlier invocations. ``paused`` returns True while the run is paused.
     """
 
     def __init__(self, run: Run, title: str, total: int, endings: Iterable[Ending], paused: Callable[[], bool]) -> None:

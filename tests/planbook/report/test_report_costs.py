@@ -96,6 +96,7 @@ def test_the_report_uses_the_price_table_of_the_command(folder: Path, prices: Pa
     page = tmp_path / "page.html"
     invoke("report", folder, "--out", page, "--prices", prices)
     (card,) = Page(page).all("dl", class_="key-facts")
+    assert card.startswith("Result")
     assert "1 action (1 outside the episodes), " in card
     (section,) = Page(page).all("section", class_="cost")
     assert format_money(sum(expected(1).values())) in section
