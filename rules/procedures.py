@@ -13,6 +13,7 @@ from pydantic import BaseModel, JsonValue
 
 from planbook.envs import Environment, Task
 from planbook.planner import (
+    PLANNER_ROLE,
     TASK,
     BadProcedure,
     Message,
@@ -127,7 +128,6 @@ def _docstring_line(text: str) -> str:
     return " ".join(text.replace("\\", "/").replace('"', "'").split())
 
 
-PLANNER_ROLE = "planner"
 ATTEMPTS = 3
 """Maximum number of procedures that a model may write in one call of ``generalise``."""
 MAX_OTHER_TASKS, MAX_FAILURES = 5, 2
@@ -156,7 +156,7 @@ class Generalisation(LearnedRecord):
     """The result of generalising a skill.
 
     ``procedure`` is the one that solved every task on which it was verified, or None. ``attempts`` holds the results of
-    each procedure that was attempts, in order.
+    each procedure that was tried, in order.
     """
 
     procedure: Procedure | None = None
@@ -164,7 +164,7 @@ class Generalisation(LearnedRecord):
 
     @property
     def other_failure(self) -> str:
-        """The feedback of the first failed verification, shorten, or "" if none failed."""
+        """The feedback of the first failed verification, shortened, or "" if none failed."""
         failures = [result.feedback for results in self.attempts for result in results if not result.solved]
         return shorten(failures[0], FAILURE_CHARACTERS) if failures else ""
 
