@@ -212,7 +212,7 @@ def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
-def differences(first: Any, second: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+def differing_parts(first: Any, second: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Yield the parts in which two nested values differ: a dotted name, such as ``selection.seeds``, and both values.
 
     A part that is missing has the value None. Lists of mappings are compared item by item, as in ``rounds.0.number``;
@@ -226,7 +226,7 @@ def differences(first: Any, second: Any, name: str = "") -> Iterator[tuple[str, 
         yield from [(name, first, second)] if first != second else []
         return
     for key, (left, right) in parts.items():
-        yield from differences(left, right, f"{name}.{key}" if name else str(key))
+        yield from differing_parts(left, right, f"{name}.{key}" if name else str(key))
 
 
 def _are_mappings(value: Any) -> bool:

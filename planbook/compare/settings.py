@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from planbook.config import Config, effective_options
 from planbook.envs import Selection, texts_digest
 from planbook.errors import BadArgument
-from planbook.options import differences, flatten_settings
+from planbook.options import differing_parts, flatten_settings
 from planbook.planner import DEFAULT_ROLE, Sampling
 from planbook.results import RunResults
 from planbook.runs import RunInputs, change_path_in_model, changed_inputs, without_folders
@@ -65,7 +65,7 @@ def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDi
 
 
 def _differing_values(former: Mapping[str, Any], latter: Mapping[str, Any]) -> Iterator[SettingDifference]:
-    for name, *texts in differences(former, latter):
+    for name, *texts in differing_parts(former, latter):
         first, second = (UNSET if text is None else text for text in texts)
         yield SettingDifference(name=name, first=first, second=second)
 
@@ -78,7 +78,7 @@ def differing_names(runs: Sequence[RunResults], ignored: Sequence[str], *, knowl
     left_out = {*ignored} if knowledge else {*ignored, *KNOWLEDGE}
     parts = [part for part in INPUTS if knowledge or part != "knowledge"]
     values = [settings(run.run.config) for run in runs]
-    names = {name for other in values[1:] for name, _, _ in differences(values[0], other)} - left_out
+    names = {name for other in values[1:] for name, _, _ in differing_parts(values[0], other)} - left_out
     recorded = [run for run in runs if run.run.initial_inputs]
     inputs = {difference.name for run in recorded[1:] for difference in differing_inputs(recorded[0], run, parts)}
     return (*sorted(names), *sorted(inputs))
@@ -96,11 +96,12 @@ def differing_inputs(
     An input that only one run has is yielded only if it is knowledge, and both runs use the same method.
     """
     recorded = first.run.initial_inputs and second.run.initial_inputs
+    changed = {name for name, _, _ in differing_parts(settings(first.run.config), settings(second.run.config))}
     for change in changed_inputs(_all_inputs(first), _all_inputs(second)) if recorded else ():
         in_both = None not in (change.then, change.now)
         if change.part in parts and (in_both or change.part == "knowledge"):
             names = INPUTS[change.part] if in_both else (*INPUTS[change.part], "planner")
-            if all(setting(first.run.config, name) == setting(second.run.config, name) for name in names):
+            if changed.isdisjoint(names):
                 yield SettingDifference(name=change.input, first=_digest(change.then), second=_digest(change.now))
 
 

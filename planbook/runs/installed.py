@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from planbook import PACKAGES, __version__
 from planbook.envs import folder_digest, package_version, texts_digest
-from planbook.options import differences
+from planbook.options import differing_parts
 from planbook.runs.folder import RunInputs
 
 RECORDED_PACKAGES = ("RestrictedPython", "openai", "pydantic", "tree-sitter")
@@ -100,7 +100,7 @@ class InputChange(NamedTuple):
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
     """Return the changed versions of software that is in both dicts. (Older releases recorded other software.)"""
-    return [InputChange(VERSIONS, *change) for change in differences(then, now) if None not in change]
+    return [InputChange(VERSIONS, *change) for change in differing_parts(then, now) if None not in change]
 
 
 def changed_inputs(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
@@ -108,5 +108,5 @@ def changed_inputs(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
     return [
         InputChange(part, *change)
         for part in (INPUTS if then else ())
-        for change in differences(getattr(then, part), getattr(now, part))
+        for change in differing_parts(getattr(then, part), getattr(now, part))
     ]

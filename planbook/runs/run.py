@@ -17,7 +17,7 @@ from planbook.atomic_files import TEMPORARY_SUFFIX, open_atomic
 from planbook.config import Config, InvocationSettings
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
-from planbook.options import differences
+from planbook.options import differing_parts
 from planbook.planner import (
     INVOCATION,
     Body,
@@ -201,7 +201,7 @@ class Run:
         new, existing = config.model_dump(), run.config.model_dump()
         if store:
             new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
-        if changes := "; ".join(describe_difference(*change) for change in differences(existing, new)):
+        if changes := "; ".join(describe_difference(*change) for change in differing_parts(existing, new)):
             run.close()
             raise BadRun(f"{folder} holds a run with other settings ({changes}); name another folder with --out")
         return run
