@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from planbook.errors import BadArgument
+
 TEMPORARY_SUFFIX = ".new"
 """End of a temporary name, after the process id."""
 
@@ -27,6 +29,22 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def open_output(path: Path, *, make_folders: bool = False) -> Iterator[BinaryIO]:
+    """Open a file that the user has named with ``--out``, like ``open_atomic``.
+
+    With ``make_folders``, missing folders are created. Raises BadArgument if the file cannot be written.
+    """
+    try:
+        if make_folders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with open_atomic(path) as file:
+            yield file
+    except OSError as error:
+        reason = error.strerror or error
+        raise BadArgument(f"{path} cannot be written: {reason}; name another file with --out") from error
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -212,20 +212,21 @@ def flatten_settings(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
-def differing_names(first: Any, second: Any, name: str = "") -> Iterator[str]:
-    """Yield the dotted names of the parts in which two values differ, such as ``selection.seeds``.
+def differing_parts(first: Any, second: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parts in which two nested values differ: a dotted name, such as ``selection.seeds``, and both values.
 
-    Lists of mappings are compared item by item, as in ``rounds.0.number``; any other list counts as one part.
+    A part that is missing has the value None. Lists of mappings are compared item by item, as in ``rounds.0.number``;
+    any other list counts as one part.
     """
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         parts = {key: (first.get(key), second.get(key)) for key in {**first, **second}}
     elif _are_mappings(first) and _are_mappings(second) and len(first) == len(second):
         parts = dict(enumerate(zip(first, second, strict=True)))
     else:
-        yield from [name] if first != second else []
+        yield from [(name, first, second)] if first != second else []
         return
     for key, (left, right) in parts.items():
-        yield from differing_names(left, right, f"{name}.{key}" if name else str(key))
+        yield from differing_parts(left, right, f"{name}.{key}" if name else str(key))
 
 
 def _are_mappings(value: Any) -> bool:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, JsonValue
 
 from planbook.envs import Environment, Task
 from planbook.planner import (
+    PLANNER_ROLE,
     TASK,
     BadProcedure,
     Message,
@@ -127,7 +128,6 @@ def _docstring_line(text: str) -> str:
     return " ".join(text.replace("\\", "/").replace('"', "'").split())
 
 
-PLANNER_ROLE = "planner"
 ATTEMPTS = 3
 """Maximum number of procedures that a model may write in one call of ``generalise``."""
 MAX_OTHER_TASKS, MAX_FAILURES = 5, 2

@@ -252,20 +252,14 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
         arguments = schemas.arguments_of_schema(merged, lambda schema, value: _allows(schema, value, merged))
         if output and not is_wrapped(output):
             returns_note = f"Returns {schemas.describe_schema(output, output)}"
-        docs, result = schemas.parameter_docs(arguments, merged), _return_annotation(output)
+        result = _return_annotation(output)
     except (exceptions.SchemaError, RecursionError, TypeError, AttributeError) as error:  # a $ref may point anywhere
         fault = f"a schema of {tool.name} is not a valid JSON Schema: {getattr(error, 'message', error)}"
         raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
     name_note = "" if name.rpartition(".")[2] == schemas.python_name(tool.name) else f"The server calls it {tool.name}."
-    doc = "\n".join(filter(None, (tool.description or "", docs, returns_note, name_note)))
-    return Tool(
-        name,
-        arguments,
-        result,
-        doc.strip(),
-        ServerTool(server, tool.name, tool.input_schema, output),
-        _effect(tool.annotations),
-    )
+    doc = schemas.tool_doc(tool.description or "", arguments, returns_note, name_note).strip()
+    source = ServerTool(server, tool.name, tool.input_schema, output)
+    return Tool(name, arguments, result, doc, source, _effect(tool.annotations))
 
 
 def _allows(schema: Any, value: object, root: Schema) -> bool:

@@ -26,7 +26,7 @@ from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, error_lo
 from planbook.envs.registry import ModuleLoadError, execute_module, import_error, load_module
 from planbook.envs.requirements import file_digest
 from planbook.envs.tools.environment import END_HINT, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed
-from planbook.envs.tools.schemas import EMPTY, accepts_only_json, arguments_of_function, python_name, to_json
+from planbook.envs.tools.schemas import EMPTY, accepts_only_json, arguments_of_function, python_name, to_json, tool_doc
 from planbook.envs.tools.tasks import call_with
 from planbook.envs.types import Task, Verdict
 from planbook.sandbox import did_you_mean
@@ -186,9 +186,7 @@ def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool
     returns = hints.get("return", EMPTY)
     returns = returns if accepts_only_json(returns) else Any
     effect: Effect = "read" if getattr(function, _MARK, ("",))[0] == "query" else ""
-    structures = (f"{argument.name}: {argument.structure}" for argument in arguments if argument.structure)
-    doc = "\n".join(filter(None, (inspect.getdoc(function), *structures)))
-    return Tool(name, arguments, returns, doc, source, effect)
+    return Tool(name, arguments, returns, tool_doc(inspect.getdoc(function) or "", arguments), source, effect)
 
 
 def _reason(error: Exception) -> str:

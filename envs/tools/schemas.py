@@ -48,8 +48,8 @@ class Argument:
     """A function that converts JSON to the type that the tool takes. None if no conversion is needed."""
     omits_default: bool = True
     """True if a value equal to the default is not passed to the tool, which then uses its own default."""
-    structure: str = ""
-    """The structure of values with named parts, from ``describe_schema``. Set only for Python functions."""
+    doc: str = ""
+    """The meaning of the values, and their structure if they have named parts (see ``describe_schema``)."""
 
     @property
     def parameter(self) -> inspect.Parameter:
@@ -107,7 +107,7 @@ def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], boo
 
     If an optional property has no valid default, its parameter gets the default None, which is not passed to the tool.
     """
-    arguments, cache = dict[str, Argument](), ReferenceCache()
+    arguments, cache, doc_cache = dict[str, Argument](), ReferenceCache(), ReferenceCache()
     for key, inner in properties(schema).items():
         name = python_name(key, arguments)
         annotation = annotation_of(inner, schema, cache=cache)
@@ -116,7 +116,9 @@ def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], boo
             default = inner.get("default") if isinstance(inner, Mapping) else None
             if default is None or not is_valid(inner, default):
                 annotation, default = union([annotation, None]), None
-        arguments[name] = Argument(name, key, annotation, default)
+        meaning = " ".join(str(inner.get("description", "")).split()) if isinstance(inner, Mapping) else ""
+        doc = " ".join(filter(None, (meaning, _structure(inner, schema, doc_cache))))
+        arguments[name] = Argument(name, key, annotation, default, doc=doc)
     return _required_first(arguments.values())
 
 
@@ -228,17 +230,16 @@ def _describe(schema: Any, root: Schema, depth: int, cache: ReferenceCache) -> s
     return " | ".join(kind) if isinstance(kind, list) else str(kind)
 
 
-def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
-    """Describe parameters, one per line. A parameter with neither a description nor named parts is left out."""
-    lines, cache = [], ReferenceCache()
-    for argument in arguments:
-        inner = properties(schema)[argument.key]
-        meaning = " ".join(str(inner.get("description", "")).split()) if isinstance(inner, Mapping) else ""
-        structure = describe_schema(inner, schema, cache=cache)
-        structure = structure if "{" in structure else ""
-        if meaning or structure:
-            lines.append(f"{argument.name}: {' '.join(filter(None, (meaning, structure)))}")
-    return "\n".join(lines)
+def _structure(schema: Any, root: Schema, cache: ReferenceCache | None = None) -> str:
+    """Return the description of a schema if its values have named parts, or else ""."""
+    text = describe_schema(schema, root, cache=cache)
+    return text if "{" in text else ""
+
+
+def tool_doc(text: str, arguments: Sequence[Argument], *notes: str) -> str:
+    """Return the documentation of a tool: a text, a line for each parameter that has a description, and notes."""
+    lines = (f"{argument.name}: {argument.doc}" for argument in arguments if argument.doc)
+    return "\n".join(filter(None, (text, *lines, *notes)))
 
 
 # From Python functions.
@@ -259,19 +260,16 @@ def _argument(parameter: inspect.Parameter) -> Argument:
         return Argument(name, name, list, [], omits_default=False)
     if parameter.kind is parameter.VAR_KEYWORD:
         return Argument(name, name, dict[str, Any], {}, omits_default=False)
-    convert, structure = None, ""
+    convert, doc = None, ""
     if not accepts_only_json(annotation):
         convert, schema = fail_fast_validator(annotation).validate_python, TypeAdapter(annotation).json_schema()
-        annotation, structure = annotation_of(schema, schema), describe_schema(schema, schema)
+        annotation, doc = annotation_of(schema, schema), _structure(schema, schema)
     annotation = Any if annotation is EMPTY else annotation
     is_not_json = default is not EMPTY and not _is_json(default)
     if is_not_json:
         default = _json_default(default, convert)
         annotation = union([annotation, None]) if default is None else annotation
-    structure = structure if "{" in structure else ""
-    return Argument(
-        python_name(name), name, annotation, deepcopy(default), convert, omits_default=is_not_json, structure=structure
-    )
+    return Argument(python_name(name), name, annotation, deepcopy(default), convert, omits_default=is_not_json, doc=doc)
 
 
 def _json_default(default: object, convert: Callable[[Any], Any] | None) -> JsonValue:

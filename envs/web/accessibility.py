@@ -5,7 +5,7 @@ contain frames, each with its own document.
 """
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -183,13 +183,17 @@ class AccessibilityNode:
     visible: bool = False
     """True if a part of the node is in the tab's window."""
 
-    def walk(self) -> Iterator["AccessibilityNode"]:
-        """Yield the node and its descendants, in document order."""
+    def walk(self, enters: Callable[["AccessibilityNode"], bool] = lambda node: True) -> Iterator["AccessibilityNode"]:
+        """Yield the node and its descendants, in document order, except those in nodes that ``enters`` refuses.
+
+        A loop is used instead of recursion, since pages may be nested deeply.
+        """
         pending = [self]
         while pending:
             node = pending.pop()
             yield node
-            pending.extend(reversed(node.children))
+            if enters(node):
+                pending.extend(reversed(node.children))
 
     @property
     def is_wrapper(self) -> bool:
@@ -198,19 +202,9 @@ class AccessibilityNode:
         return adds_nothing and len(self.children) == 1
 
     def text(self) -> str:
-        """Return the node's name or, if it has none, the text inside it.
-
-        A loop is used instead of recursion, since pages may be nested deeply.
-        """
-        names: list[str] = []
-        pending = [self]
-        while pending:
-            node = pending.pop()
-            if node.name:
-                names.append(node.name)
-            else:
-                pending.extend(reversed(node.children))
-        return " ".join(names)
+        """Return the node's name or, if it has none, the text inside it."""
+        outermost = self.walk(lambda node: not node.name)
+        return " ".join(node.name for node in outermost if node.name)
 
     def describe(self, number: int) -> dict[str, JsonValue]:
         """Return the description of the node that the agent's query ``find`` returns. ``number`` is the node's id."""
@@ -327,15 +321,8 @@ def _fold_atomic(node: AccessibilityNode) -> None:
     if node.role in COMPOSITE_ROLES:
         node.children = []
     kept_roles = INTERACTIVE_ROLES if node.name or node.value else (*INTERACTIVE_ROLES, "text", "image")
-    kept_nodes: list[AccessibilityNode] = []
-    pending = list(reversed(node.children))
-    while pending:
-        inner = pending.pop()
-        if inner.role in kept_roles:
-            kept_nodes.append(inner)
-        else:
-            pending.extend(reversed(inner.children))
-    node.children = kept_nodes
+    outermost = (inner for child in node.children for inner in child.walk(lambda node: node.role not in kept_roles))
+    node.children = [inner for inner in outermost if inner.role in kept_roles]
 
 
 def _fold_container(node: AccessibilityNode) -> None:

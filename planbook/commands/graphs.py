@@ -13,6 +13,7 @@ import click
 from pydantic import JsonValue
 
 from planbook import errors
+from planbook.atomic_files import open_output
 from planbook.commands.click_options import JSON, Command, CommandResult, options
 from planbook.config import Config, models_by_role
 from planbook.console import console, is_json_output
@@ -92,10 +93,8 @@ def draw(name: str, out: Path | None) -> int:
     if out is None:
         click.echo(drawing, nl=False)
         return errors.OK
-    try:
-        out.write_text(drawing, encoding="utf-8")
-    except OSError as error:
-        raise BadArgument(f"{out} cannot be written: {error.strerror}; name another file with --out") from error
+    with open_output(out) as file:
+        file.write(drawing.encode())
     click.echo(f"{out} ({form})")
     return errors.OK
 

@@ -26,13 +26,11 @@ from planbook.compare.differences import (
     with_corrected_p,
 )
 from planbook.compare.settings import (
-    KNOWLEDGE,
     SEEDS,
     TASK_SELECTION,
     SettingDifference,
+    differing_names,
     differing_settings,
-    distinct_settings,
-    have_same_inputs,
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
@@ -103,8 +101,7 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
     overall = solved_difference(pairs)
     sides = _side(first, [row for row, _ in pairs]), _side(second, [row for _, row in pairs])
     # settings that select tasks may differ, because only common tasks are compared
-    distinct = distinct_settings((first, second), (*SEEDS, *KNOWLEDGE, *TASK_SELECTION))
-    same_settings = len(distinct) == 1 and have_same_inputs((first, second))
+    same_settings = not differing_names((first, second), (*SEEDS, *TASK_SELECTION), knowledge=False)
     return RunComparison(
         first=_with_break_even(*sides) if same_settings and not first.is_building_run else sides[0],
         second=_with_break_even(*reversed(sides)) if same_settings and not second.is_building_run else sides[1],

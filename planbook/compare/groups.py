@@ -6,16 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
 
-from planbook.compare.settings import (
-    KNOWLEDGE,
-    SEEDS,
-    abridged,
-    differing_inputs,
-    distinct_settings,
-    have_same_inputs,
-    pairs_with_inputs,
-    setting,
-)
+from planbook.compare.settings import SEEDS, abridged, differing_names, setting
 from planbook.console import ALL
 from planbook.planner import Grid, Spending, figures_of
 from planbook.results import COSTS_MISSING, RunResults, payoff_of
@@ -66,26 +57,15 @@ def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Lea
     differ in other settings.
     """
     payoffs = {name: payoff_of(runs) for name, runs in groups.items()}
-    settings_of = {name: distinct_settings(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
     baselines = {name: payoff for name, payoff in payoffs.items() if payoff and not payoff.has_learned}
     for name, payoff in payoffs.items():
         if not payoff or not payoff.has_learned or any(run.is_building_run for run in groups[name]):
             continue  # a run of `planbook build` plays different tasks
-        alike = (
-            other for other in baselines if settings_of[other] == settings_of[name] and len(settings_of[name]) == 1
-        )
-        same = (other for other in alike if have_same_inputs((*groups[name], *groups[other])))
+        pooled = {other: (*groups[name], *groups[other]) for other in baselines}
+        same = (other for other, runs in pooled.items() if not differing_names(runs, SEEDS, knowledge=False))
         if baseline := next(same, None):
             payoffs[name] = payoff.compared_with(baseline, baselines[baseline])
     return payoffs
-
-
-def _differing_names(runs: Sequence[RunResults]) -> tuple[str, ...]:
-    """Return the names of the settings (apart from seeds) and of the inputs in which the runs differ."""
-    distinct = [dict(pairs) for pairs in distinct_settings(runs, SEEDS)]
-    names = {name for values in distinct for name in values}
-    inputs = {difference.name for pair in pairs_with_inputs(runs) for difference in differing_inputs(*pair)}
-    return (*(name for name in sorted(names) if len({values.get(name) for values in distinct}) > 1), *sorted(inputs))
 
 
 def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | None) -> GroupRow:
@@ -104,7 +84,7 @@ def _group_row(name: str, runs: Sequence[RunResults], payoff: LearningPayoff | N
         **dict(summary),
         name=name,
         runs=tuple(run.name for run in runs),
-        differ=_differing_names(runs),
+        differ=differing_names(runs, SEEDS),
         building=any(run.is_building_run for run in runs),
         without_costs=sum(run.without_costs for run in runs),
         interval=bounds,

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
 from planbook.config import Config, effective_options
 from planbook.envs import Selection, texts_digest
 from planbook.errors import BadArgument
-from planbook.options import flatten_settings
+from planbook.options import differing_parts, flatten_settings
 from planbook.planner import DEFAULT_ROLE, Sampling
 from planbook.results import RunResults
 from planbook.runs import RunInputs, change_path_in_model, changed_inputs, without_folders
@@ -53,26 +54,34 @@ TASK_SELECTION = tuple(f"selection.{name}" for name in Selection.model_fields)
 """Settings that choose the tasks."""
 
 
-def distinct_settings(runs: Iterable[RunResults], ignored: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
-    """Return the distinct combinations of settings of the runs, without the ``ignored`` settings.
-
-    There is only one if the runs agree on all other settings.
-    """
-    return frozenset(
-        tuple(sorted(item for item in settings(run.run.config).items() if item[0] not in ignored)) for run in runs
-    )
-
-
 def differing_settings(first: RunResults, second: RunResults) -> tuple[SettingDifference, ...]:
     """Return the settings that differ between two runs, then the inputs, then the versions of software."""
-    differences = [*_differing_values(settings(first.run.config), settings(second.run.config))]
-    differences += differing_inputs(first, second)
     shared = first.run.versions.keys() & second.run.versions.keys()  # old runs list more packages
     names = sorted(shared | first.versions.keys() | second.versions.keys())
     recorded = [run.run.versions | run.versions for run in (first, second)]
-    compared = [{name: versions[name] for name in names if name in versions} for versions in recorded]
-    versions = _differing_values(*compared)
-    return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
+    then, now = ({f"{VERSION}{name}": versions.get(name) for name in names} for versions in recorded)
+    own = _differing_values(settings(first.run.config), settings(second.run.config))
+    return (*own, *differing_inputs(first, second), *_differing_values(then, now))
+
+
+def _differing_values(former: Mapping[str, Any], latter: Mapping[str, Any]) -> Iterator[SettingDifference]:
+    for name, *texts in differing_parts(former, latter):
+        first, second = (UNSET if text is None else text for text in texts)
+        yield SettingDifference(name=name, first=first, second=second)
+
+
+def differing_names(runs: Sequence[RunResults], ignored: Sequence[str], *, knowledge: bool = True) -> tuple[str, ...]:
+    """Return the names of the settings and inputs in which the runs differ, without the ``ignored`` settings.
+
+    Inputs are compared as far as they were recorded. Without ``knowledge``, all that concerns knowledge is ignored.
+    """
+    left_out = {*ignored} if knowledge else {*ignored, *KNOWLEDGE}
+    parts = [part for part in INPUTS if knowledge or part != "knowledge"]
+    values = [settings(run.run.config) for run in runs]
+    names = {name for other in values[1:] for name, _, _ in differing_parts(values[0], other)} - left_out
+    recorded = [run for run in runs if run.run.initial_inputs]
+    inputs = {difference.name for run in recorded[1:] for difference in differing_inputs(recorded[0], run, parts)}
+    return (*sorted(names), *sorted(inputs))
 
 
 INPUTS: Mapping[str, Sequence[str]] = {"data": TASK_SELECTION, "prompts": (), "models": (), "knowledge": KNOWLEDGE}
@@ -87,24 +96,13 @@ def differing_inputs(
     An input that only one run has is yielded only if it is knowledge, and both runs use the same method.
     """
     recorded = first.run.initial_inputs and second.run.initial_inputs
+    changed = {name for name, _, _ in differing_parts(settings(first.run.config), settings(second.run.config))}
     for change in changed_inputs(_all_inputs(first), _all_inputs(second)) if recorded else ():
         in_both = None not in (change.then, change.now)
         if change.part in parts and (in_both or change.part == "knowledge"):
             names = INPUTS[change.part] if in_both else (*INPUTS[change.part], "planner")
-            if all(setting(first.run.config, name) == setting(second.run.config, name) for name in names):
+            if changed.isdisjoint(names):
                 yield SettingDifference(name=change.input, first=_digest(change.then), second=_digest(change.now))
-
-
-def pairs_with_inputs(runs: Iterable[RunResults]) -> Iterator[tuple[RunResults, RunResults]]:
-    """Pair the first run that recorded its inputs with each of the others that did."""
-    recorded = [run for run in runs if run.run.initial_inputs]
-    yield from ((recorded[0], other) for other in recorded[1:])
-
-
-def have_same_inputs(runs: Sequence[RunResults]) -> bool:
-    """Return True if the inputs of the runs, apart from knowledge, are the same as far as they were recorded."""
-    parts = INPUTS.keys() - {"knowledge"}
-    return not any(True for pair in pairs_with_inputs(runs) for _ in differing_inputs(*pair, parts))
 
 
 def _digest(digests: str | None) -> str:
@@ -137,13 +135,6 @@ def abridged(value: str) -> str:
         return value or '""'
     beginning = " ".join(value[:MAX_VALUE_CHARS].split())
     return f"{beginning} ... ({len(value):,} characters, SHA-256 {texts_digest([value])[:8]})"
-
-
-def _differing_values(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[SettingDifference]:
-    for name in dict.fromkeys([*first, *second]):
-        values = first.get(name, UNSET), second.get(name, UNSET)
-        if values[0] != values[1]:
-            yield SettingDifference(name=name, first=values[0], second=values[1])
 
 
 def setting(config: Config, name: str) -> str:

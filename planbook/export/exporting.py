@@ -9,7 +9,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, nullcontext
 from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from pydantic import BaseModel, Field
 
-from planbook.atomic_files import open_atomic
+from planbook.atomic_files import open_output
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.export.conversations import write_conversations
@@ -59,7 +59,8 @@ def export(
     file cannot be written, or BadRun if a run cannot be read.
     """
     exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
-    with open_output(out) as file:
+    output = nullcontext(sys.stdout.buffer) if out == STANDARD_OUTPUT else open_output(out, make_folders=True)
+    with output as file:
         episodes = chain.from_iterable(_episodes_of(folder, exported, solved, everything) for folder in folders)
         try:
             if form == "parquet":
@@ -70,6 +71,7 @@ def export(
                 file.writelines(f"{line_of(episode)}\n".encode() for episode in episodes)
         except BadEpisode as bad:
             raise BadArgument(f"{out}: {bad}") from bad
+        file.flush()
     return exported
 
 
@@ -166,25 +168,6 @@ class BadEpisode(ValueError):
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
         self.faults = faults
-
-
-@contextmanager
-def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that appears only when it is complete. The path ``-`` means standard output.
-
-    Missing folders are created. Raises BadArgument if the file cannot be written.
-    """
-    if path == STANDARD_OUTPUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open_atomic(path) as file:
-            yield file
-    except OSError as error:
-        reason = error.strerror or error
-        raise BadArgument(f"{path} cannot be written: {reason}; name another file with --out") from error
 
 
 def line_of(trajectory: Trajectory) -> str:

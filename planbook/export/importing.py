@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,7 +21,7 @@ from planbook.config import Config
 from planbook.envs import file_digest, validation_faults
 from planbook.errors import BadArgument, BadRun
 from planbook.export.exporting import TRAJECTORY, BadEpisode, import_arrow
-from planbook.options import differing_names
+from planbook.options import differing_parts
 from planbook.planner import TRAJECTORY_SCHEMA, Trajectory, TrajectoryRow, read_trajectory, rows_of
 from planbook.runs import RUNS, EpisodeEntry, Imported, ImportedFile, ImportOrigin, Run, new_folder
 from planbook.store import Event
@@ -296,6 +296,5 @@ def _read_back(trajectory: Trajectory) -> Iterator[str]:
         yield f"the parts of the episode do not fit together: {error!r}"
         return
     excluded: Any = {"run": True, "repeat": True, **ORDER_FIELDS}
-    name = next(differing_names(trajectory.model_dump(exclude=excluded), copy.model_dump(exclude=excluded)), None)
-    if name is not None:
-        yield f"{name} does not fit the rest of the episode"
+    changes = differing_parts(trajectory.model_dump(exclude=excluded), copy.model_dump(exclude=excluded))
+    yield from (f"{name} does not fit the rest of the episode" for name, _, _ in islice(changes, 1))

@@ -23,7 +23,7 @@ from markupsafe import Markup
 from pydantic import BaseModel
 
 from planbook import errors
-from planbook.atomic_files import open_atomic
+from planbook.atomic_files import open_output
 from planbook.console import ERRORS, console
 from planbook.report.elements import Node
 from planbook.report.episodes import DocumentPacker, episode_document, escape_json, outside_document, row
@@ -60,12 +60,7 @@ def report_runs(folders: Sequence[Path], out: Path | None, prices: Path | None =
                 note = f"Note: {run.folder} is still being played; the report shows its present state."
                 ERRORS.print(note, style="yellow", soft_wrap=True)
         results = [read_run(run, name, price) for run, name in zip(runs, _distinct_names(folders), strict=True)]
-        try:
-            write_page(results, target)
-        except OSError as error:
-            raise errors.BadArgument(
-                f"{target} cannot be written: {error.strerror}; name another file with --out"
-            ) from error
+        write_page(results, target)
     reported = ReportResult(report=str(target), bytes=target.stat().st_size)
     size = f"{reported.bytes / 1e6:.1f} MB" if reported.bytes >= 1e5 else f"{reported.bytes / 1e3:.0f} kB"
     console().print(f"{target} ({size})", soft_wrap=True)
@@ -88,12 +83,12 @@ RunData = dict[str, Any]
 
 
 def write_page(runs: Sequence[RunResults], out: Path) -> None:
-    """Write the page atomically."""
+    """Write the page atomically. Raises BadArgument if the file cannot be written."""
     packer = DocumentPacker()
     all_run_data = [_packed_run_data(number, run, packer) for number, run in enumerate(runs)]
     compared = escape_json(list(comparison(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
-    with open_atomic(out) as file:
+    with open_output(out) as file:
         for piece in page_pieces(all_run_data, title, compared, packer.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))
 

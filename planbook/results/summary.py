@@ -1,9 +1,10 @@
 """The summary of a run: counts over all its tasks, and the sentences and small tables that show these counts."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field, SerializeAsAny
 
@@ -24,6 +25,9 @@ from planbook.results.measures import (
 from planbook.results.rows import NO_CLAIM, EpisodeResult, TaskClaim, by_task
 from planbook.results.statistics import wilson_over
 from planbook.wording import ESTIMATED, NO_FIGURE, counted, first_line, fixed, format_money, in_words, interval, listed
+
+Counted = TypeVar("Counted")
+Rows = Sequence[EpisodeResult]
 
 
 class ClaimCounts(BaseModel):
@@ -156,6 +160,7 @@ def summarise(
     included = [row for row in rows if not row.is_skipped]
     types = sorted({row.type for row in rows})
     rows_by_type = {task_type: [row for row in included if row.type == task_type] for task_type in types}
+    unplayed = _of_each(rows_by_type, _unplayed)
     milestone_counts = milestones(included, all_milestones)
     played = [PlayedEpisode(row.type, row.ending, row.spans) for row in included]
     repeats = 1 + max((row.repeat for row in rows), default=0)
@@ -163,15 +168,13 @@ def summarise(
     return Summary(
         tasks=len(included),
         solved=sum(row.solved for row in included),
-        by_type={
-            task_type: (sum(row.solved for row in group), len(group)) for task_type, group in rows_by_type.items()
-        },
+        by_type=_of_each(rows_by_type, lambda group: (sum(row.solved for row in group), len(group))),
         mean_score=round(fmean([row.ending.verdict.score for row in included] or [0.0]), 4),
         failures=dict(Counter(row.ending.cause for row in included if not row.solved).most_common()),
         mean_actions=_mean("actions", included),
-        mean_actions_by_type={task_type: _mean("actions", group) for task_type, group in rows_by_type.items()},
+        mean_actions_by_type=_of_each(rows_by_type, partial(_mean, "actions")),
         mean_error_steps=_mean("error_steps", included),
-        mean_error_steps_by_type={task_type: _mean("error_steps", group) for task_type, group in rows_by_type.items()},
+        mean_error_steps_by_type=_of_each(rows_by_type, partial(_mean, "error_steps")),
         **_costs(spent or Spending()),
         unfinished=sum((row.cost for row in included if row.outcome is Outcome.NOT_RUN), Spending()),
         paying=payoff,
@@ -186,15 +189,17 @@ def summarise(
         milestones=milestone_counts,
         unlock_score=total_unlock_score(milestone_counts, all_milestones),
         measures=measures(included),
-        intervals={task_type: solved_interval(group) for task_type, group in {**rows_by_type, ALL: included}.items()},
-        unplayed_by_type={
-            task_type: counts for task_type, group in rows_by_type.items() if any(counts := _unplayed(group))
-        },
+        intervals={**_of_each(rows_by_type, solved_interval), ALL: solved_interval(included)},
+        unplayed_by_type={task_type: counts for task_type, counts in unplayed.items() if any(counts)},
         seconds=None if seconds is None else round(seconds, 3),
         run=run,
         broken_messages={row.entry.task.id: row.ending.message for row in included if row.outcome is Outcome.BROKEN},
         unjudged_messages={row.entry.task.id: row.ending.message for row in included if row.ending.cause == NOT_JUDGED},
     )
+
+
+def _of_each(groups: Mapping[str, Rows], count: Callable[[Rows], Counted]) -> dict[str, Counted]:
+    return {name: count(rows) for name, rows in groups.items()}
 
 
 def _solved_sd(solved_by_repeat: Iterable[Sequence[bool]]) -> float | None:

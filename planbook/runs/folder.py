@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
@@ -124,10 +124,10 @@ MAX_SHOWN_CHARS = 80
 """Maximum total length of two differing values that a message shows."""
 
 
-def describe_difference(name: str, existing: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def describe_difference(name: str, existing: Any, new: Any) -> str:
     """Return the option that sets a setting, followed by the existing and the new value if these are short."""
     flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
-    then, now = (dict(flatten_settings(settings)).get(name, "none") for settings in (existing, new))
+    then, now = (dict(flatten_settings(value)).get("", "none") for value in (existing, new))
     is_shown = then != now and len(then + now) <= MAX_SHOWN_CHARS and "\n" not in then + now
     return f"{flag}: {then}, now {now}" if is_shown and not flag.startswith("--no-") else flag
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from planbook import PACKAGES, __version__
 from planbook.envs import folder_digest, package_version, texts_digest
+from planbook.options import differing_parts
 from planbook.runs.folder import RunInputs
 
 RECORDED_PACKAGES = ("RestrictedPython", "openai", "pydantic", "tree-sitter")
@@ -99,14 +100,13 @@ class InputChange(NamedTuple):
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
     """Return the changed versions of software that is in both dicts. (Older releases recorded other software.)"""
-    return [InputChange(VERSIONS, name, old, now[name]) for name, old in then.items() if now.get(name, old) != old]
+    return [InputChange(VERSIONS, *change) for change in differing_parts(then, now) if None not in change]
 
 
 def changed_inputs(then: RunInputs | None, now: RunInputs) -> list[InputChange]:
     """Return the changed inputs. If an older planbook did not record the inputs (``then`` is None), return []."""
-    changes = list[InputChange]()
-    for part in INPUTS if then else ():
-        before, after = getattr(then, part), getattr(now, part)
-        inputs = (InputChange(part, name, before.get(name), after.get(name)) for name in {**before, **after})
-        changes += [change for change in inputs if change.then != change.now]
-    return changes
+    return [
+        InputChange(part, *change)
+        for part in (INPUTS if then else ())
+        for change in differing_parts(getattr(then, part), getattr(now, part))
+    ]

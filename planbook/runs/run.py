@@ -17,7 +17,7 @@ from planbook.atomic_files import TEMPORARY_SUFFIX, open_atomic
 from planbook.config import Config, InvocationSettings
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
-from planbook.options import differing_names
+from planbook.options import differing_parts
 from planbook.planner import (
     INVOCATION,
     Body,
@@ -201,10 +201,9 @@ class Run:
         new, existing = config.model_dump(), run.config.model_dump()
         if store:
             new["store"], existing["store"] = without_password(store), run.file.store and run.file.store.url
-        if names := list(differing_names(existing, new)):
+        if changes := "; ".join(describe_difference(*change) for change in differing_parts(existing, new)):
             run.close()
-            differences = "; ".join(describe_difference(name, existing, new) for name in names)
-            raise BadRun(f"{folder} holds a run with other settings ({differences}); name another folder with --out")
+            raise BadRun(f"{folder} holds a run with other settings ({changes}); name another folder with --out")
         return run
 
     def _record_entries(self, tasks: Sequence[Task]) -> None:

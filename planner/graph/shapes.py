@@ -13,8 +13,9 @@ from itertools import starmap
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
-from pydantic_core import ErrorDetails, SchemaValidator, core_schema as schema
+from pydantic_core import SchemaValidator, core_schema as schema
 
+from planbook.envs import validation_faults
 from planbook.planner.graph.template_syntax import suggestion
 from planbook.planner.replies import as_json, as_plan, as_text
 
@@ -66,8 +67,7 @@ class Shape:
         try:
             return self._validator.validate_python(value)  # type: ignore[no-any-return]
         except ValidationError as error:
-            faults = error.errors(include_url=False, include_input=False)[:_MAX_FAULTS]
-            raise ValueError("; ".join(map(_describe_fault, faults))) from None
+            raise ValueError("; ".join(validation_faults(error, "the answer")[:_MAX_FAULTS])) from None
 
     @cached_property
     def _validator(self) -> SchemaValidator:
@@ -237,8 +237,3 @@ _SKETCHES = {
 
 def _field_sketch(name: str, shape: Shape) -> str:
     return f'"{name}": {shape.sketch()}{" (may be left out)" if shape.optional else ""}'
-
-
-def _describe_fault(error: ErrorDetails) -> str:
-    """Return a description of a fault: the path of the value, and pydantic's message."""
-    return f"{'.'.join(map(str, error['loc'])) or 'the answer'}: {error['msg'].removeprefix('Value error, ')}"
