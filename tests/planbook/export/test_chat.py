@@ -9,7 +9,7 @@ import pytest
 from planbook.export.conversations import conversations_of
 from planbook.export.importing import parse_episode
 from planbook.planner import Message
-from tests.flows import BUILD, asks, invoke, scripted
+from tests.flows import BUILD, asks, invoke, scripted, succeed
 from tests.planbook.export.conftest import METHODS
 
 
@@ -28,8 +28,7 @@ def check(line: str) -> list[dict[str, str]]:
 
 
 def conversations(*arguments: object, out: Path) -> list[list[dict[str, str]]]:
-    exported = invoke("export", *arguments, "--format", "chat", "--out", out)
-    assert exported.returncode == 0, exported.printed
+    succeed("export", *arguments, "--format", "chat", "--out", out)
     return [check(line) for line in out.read_text().splitlines()]
 
 
