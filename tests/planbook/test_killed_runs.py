@@ -18,10 +18,9 @@ import pytest
 
 from planbook.planner.types import digest
 from tests.command import ROOT
-from tests.flows import BUILD, asks, command_of, events, files, history, invoke, scripted, without_times
+from tests.flows import BUILD, asks, command_of, events, files, history, invoke, succeed, without_times
 from tests.killing import KILLED, run_until_survived
 from tests.openai_server import Completion, Messages, Server, serving
-from tests.toy_script import served_answer
 
 RUNS = {
     "play": ("run", "--env", "toy", "--planner", "procedures", "--split", "all:4", "--jobs", "2"),
@@ -114,7 +113,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Maps each command to the folder of a run whose process was not killed."""
     folders = {name: tmp_path_factory.mktemp(name) / "run" for name in RUNS}
     for name, folder in folders.items():
-        assert invoke(*RUNS[name], "--out", folder).returncode == 0
+        succeed(*RUNS[name], "--out", folder)
     return folders
 
 
@@ -139,35 +138,6 @@ def test_a_run_that_is_killed_repeatedly_ends_like_an_undisturbed_one(
 
 
 @pytest.mark.deep
-def test_a_kill_in_the_middle_of_a_request_repeats_only_that_request(
-    tmp_path: Path, undisturbed: dict[str, Path]
-) -> None:
-    folder, pid, killed_at = tmp_path / "run", tmp_path / "pid", (1, 3, 8, 9, 15)
-
-    def answer(messages: Messages) -> str:
-        if len(server.requests) in killed_at:
-            os.kill(int(pid.read_text()), signal.SIGKILL)
-        return served_answer(messages)
-
-    with serving(answer) as server:
-        command = [*("openai:served" if word == scripted() else word for word in RUNS["build"]), "--out", folder]
-        assert run_until_survived([["pid", str(pid)]] * 6, *command, url=server.url) == [KILLED] * 5 + [0]
-        prompts = [request["messages"][-1]["content"] for request in server.requests]
-    for number in reversed(killed_at):
-        assert prompts[number - 1] == prompts[number], "the interrupted request is sent again, before any other"
-        del prompts[number]
-    assert prompts == [asked["messages"][-1]["content"] for asked in asks(undisturbed["build"])]
-    assert learned(folder) == learned(undisturbed["build"])
-    summary = invoke("run", "--resume", folder, "--json").result
-    assert summary["model_calls"] == len(prompts), "requests without a reply are not counted"
-
-
-def learned(folder: Path) -> dict[str, str]:
-    """Return the learned files except procedures, since these name the model that wrote them."""
-    return {name: text for name, text in files(folder / "learned").items() if not name.endswith(".py")}
-
-
-@pytest.mark.deep
 def test_formulate_does_not_ask_again_after_a_kill(tmp_path: Path, undisturbed: dict[str, Path]) -> None:
     folder = tmp_path / "run"
     shutil.copytree(undisturbed["build"], folder)
@@ -178,7 +148,7 @@ def test_formulate_does_not_ask_again_after_a_kill(tmp_path: Path, undisturbed: 
 
 def recorded_replies(name: str, folder: Path) -> dict[str, str]:
     """Map each conversation of a recording to its reply."""
-    assert invoke(*command_of(name), "--model", f"recorded:{name}", "--out", folder).returncode == 0
+    succeed(*command_of(name), "--model", f"recorded:{name}", "--out", folder)
     return {conversation(each["messages"]): each["reply"]["text"] for each in asks(folder)}
 
 
@@ -214,7 +184,7 @@ def test_a_recorded_run_that_is_killed_pays_for_no_reply_twice(
     replies, command = recorded_replies(name, tmp_path / "recorded"), (*command_of(name), "--model", "openai:served")
     with serving_replies(replies) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert invoke(*command, "--out", tmp_path / "undisturbed").returncode == 0
+        succeed(*command, "--out", tmp_path / "undisturbed")
         expected = sent_conversations(server)
     pid = tmp_path / "pid"
     with serving_replies(replies, 3, pid) as server:
