@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from planbook.export.importing import MAX_EPISODE_BYTES
-from planbook.results import read_run
-from planbook.runs import Run
+from planbook.results import read_folder
 from tests.flows import events, invoke, refusal, succeed, without_times
 from tests.reported import Page
 
@@ -92,11 +90,8 @@ def test_an_imported_run_keeps_its_original_settings_and_figures(runs: dict[str,
     original, imported = (json.loads((folder / "run.json").read_text()) for folder in folders)
     assert imported["config"] == original["config"]
     assert imported["imported"]["origins"][0]["facts"]["versions"] == original["versions"]
-    summaries = []
-    for folder in folders:
-        with closing(Run.open(folder)) as run:
-            summaries.append(without_times(read_run(run).summary().model_dump(mode="json")))
-    assert summaries[0] == summaries[1]
+    before, after = (without_times(read_folder(folder).summary().model_dump(mode="json")) for folder in folders)
+    assert before == after
     refused = (tmp_path / "x.jsonl").read_text().replace('"learning":null', '"learning":{"per_type":true}')
     (tmp_path / "built.jsonl").write_text(refused)
     invoke("import", tmp_path / "built.jsonl", "--out", tmp_path / "built")
