@@ -71,6 +71,13 @@ def invoke(*arguments: object) -> Finished:
     return Finished(code, stdout.getvalue(), stderr.getvalue())
 
 
+def succeed(*arguments: object) -> Finished:
+    """Run a command that must succeed. Return its output."""
+    finished = invoke(*arguments)
+    assert finished.returncode == 0, finished.printed
+    return finished
+
+
 def refusal(*arguments: object) -> str:
     """Run a command that must be refused with exit code 2. Return its output."""
     refused = invoke(*arguments)

@@ -1,6 +1,6 @@
 """Runs whose events are written by hand instead of played."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
-from planbook.planner import Body, Ending, Outcome, Reply, Usage
+from planbook.planner import Body, Ending, Figures, Outcome, Reply, Spending, Usage
 from planbook.results import read_run
 from planbook.results.rows import NOT_PLAYED, EpisodeResult
 from planbook.results.summary import Summary, summarise
@@ -107,6 +107,18 @@ class EpisodeWriter:
             self.put(self.path, "outcome", ending.model_dump(mode="json"))
 
 
+def figures_of(
+    folder: Path, write: Callable[[EpisodeWriter, Any], object], *episodes: tuple[Any, Outcome | None], types: str = ""
+) -> Mapping[str, Figures]:
+    """Return the figures of methods in a run of these episodes. ``write`` writes the events of an episode."""
+    with closing(new_run(folder, *(types or "a" * len(episodes)))) as run:
+        for entry, (happened, outcome) in zip(run.entries(), episodes, strict=True):
+            writer = EpisodeWriter(run, entry.path)
+            write(writer, happened)
+            writer.end(outcome)
+        return summary_of(run).methods
+
+
 def results(entries: Sequence[EpisodeEntry], endings: Mapping[int, Ending]) -> list[EpisodeResult]:
     """Return the results of episodes. ``endings`` maps the indices of episodes that were run to their endings."""
     return [EpisodeResult(entry, ending=endings.get(entry.index, NOT_PLAYED)) for entry in entries]
@@ -121,3 +133,17 @@ def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:
     )
     play(config, folder, Execution())
     return folder
+
+
+def summed(
+    types: str,
+    endings: Mapping[int, Ending],
+    *,
+    repeats: int = 1,
+    spent: Spending | None = None,
+    all_milestones: Sequence[str] = (),
+) -> Summary:
+    """Summarise episodes whose types are the letters of ``types``. ``endings`` maps their numbers to their endings."""
+    tasks = [Task(id=f"{kind}/{n}", env="toy", split="all", type=kind, goal=f"g {n}") for n, kind in enumerate(types)]
+    entries = [EpisodeEntry(index=n, task=task, repeat=n * repeats // len(types)) for n, task in enumerate(tasks)]
+    return summarise(results(entries, endings), 1.0, "run", spent or Spending(), all_milestones=all_milestones)

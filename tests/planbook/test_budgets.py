@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.flows import BUILD, asks, events, files, history, invoke, scripted
-from tests.openai_server import serving
-from tests.toy_script import served_answer
+from tests.flows import BUILD, asks, events, files, history, invoke, refusal, scripted, succeed
+from tests.openai_server import Server, serving
 
 PRICES = {"as_of": "2026-01-01", "models": {"served": {"input": 1000.0, "output": 1000.0}}}
 SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", 4)
@@ -20,7 +19,7 @@ SMALL = (*BUILD, "--types", "fetch", "--tasks-per-type", 4)
 def unlimited_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of `planbook build` without a budget."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    assert invoke(*SMALL, "--out", folder).returncode == 0
+    succeed(*SMALL, "--out", folder)
     return folder
 
 
@@ -49,11 +48,10 @@ def test_all_roles_share_one_budget_and_a_part_is_reserved_for_the_manual(tmp_pa
     assert list((folder / "learned").rglob("manual.md"))
     note = f"The manual is older than the latest rules; rewrite it with: planbook formulate {folder}"
     assert note not in stopped.printed
-    resumed = invoke("build", "--resume", folder, "--budget", "calls=100")
-    assert resumed.returncode == 0
+    resumed = succeed("build", "--resume", folder, "--budget", "calls=100")
     assert note in resumed.printed
     assert not list((folder / "learned").rglob("manual.md")), "it described other rules"
-    assert invoke("formulate", folder).returncode == 0
+    succeed("formulate", folder)
     assert note not in invoke("build", "--resume", folder).printed
 
 
@@ -85,8 +83,7 @@ def test_a_used_up_budget_ends_the_run_with_a_table_and_a_larger_one_finishes_it
     assert again.returncode == 4
     assert spent(folder)[name] == used, "the budget is kept, and nothing more is asked or done"
     assert again.result["model_calls"] == spent(folder)["calls"]
-    resumed = invoke("run", "--resume", folder, "--budget", f"{name}={10**9}")
-    assert resumed.returncode == 0
+    resumed = succeed("run", "--resume", folder, "--budget", f"{name}={10**9}")
     printed = re.findall(r"Episode (\d+), fetch", stopped.printed + again.printed + resumed.printed)
     assert printed == ["0", "1", "2", "3"], "each episode is printed once, with what had been spent by then"
     assert history(folder) == history(unlimited_run)
@@ -121,7 +118,7 @@ def test_a_reply_that_is_arriving_when_the_budget_ends_is_awaited_and_recorded(
 def test_formulating_a_manual_counts_against_the_runs_budget(tmp_path: Path, unlimited_run: Path) -> None:
     folder = tmp_path / "run"
     calls = spent(unlimited_run)["calls"]
-    assert invoke(*SMALL, "--budget", f"calls={calls}", "--budget", "formulator=0", "--out", folder).returncode == 0
+    succeed(*SMALL, "--budget", f"calls={calls}", "--budget", "formulator=0", "--out", folder)
     stopped = invoke("formulate", folder, "--json")
     assert (stopped.returncode, stopped.result["manuals"]) == (4, [])
     assert f"the budget of {calls} calls is used up" in stopped.printed
@@ -138,7 +135,7 @@ def test_the_seconds_of_all_invocations_are_added_up(tmp_path: Path, unlimited_r
     before = history(folder)
     assert invoke("run", "--resume", folder).returncode == 4
     assert history(folder) == before
-    assert invoke("run", "--resume", folder, "--budget", "seconds=1000").returncode == 0
+    succeed("run", "--resume", folder, "--budget", "seconds=1000")
     assert history(folder) == history(unlimited_run)
 
 
@@ -153,31 +150,26 @@ def test_a_money_budget_for_a_model_without_a_price_is_refused(tmp_path: Path, m
         ("--model", f"recorded:{tmp_path / 'tape'}+{unpriced}"),
         ("--model", unpriced, "--prices", prices),
     ):
-        refused = invoke("build", "--env", "toy", *options, "--budget", "money=5", "--out", tmp_path / "run")
-        assert refused.returncode == 2
-        assert "nobody-knows has no price, so --budget money=5" in refused.printed
-        assert "--prices FILE" in refused.printed
+        refused = refusal("build", "--env", "toy", *options, "--budget", "money=5", "--out", tmp_path / "run")
+        assert "nobody-knows has no price, so --budget money=5" in refused
         assert not (tmp_path / "run").exists()
 
 
-def test_a_run_keeps_its_price_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_keeps_its_price_table(tmp_path: Path, server: Server) -> None:
     prices, folder = tmp_path / "prices.json", tmp_path / "run"
     prices.write_text(json.dumps(PRICES))
     play = ("run", "--env", "toy", "--planner", "automanual", "--model", "openai:served", "--seeds", "0-1")
-    with serving(served_answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "unused")
-        assert invoke(*play, "--prices", prices, "--budget", "money=9", "--out", folder).returncode == 4
-        prices.unlink()
-        asked = len(server.requests)
-        resumed = invoke("run", "--resume", folder)
-        assert (resumed.returncode, len(server.requests)) == (4, asked), resumed.printed
-        assert "other inputs" not in resumed.printed
-        assert invoke(*play, "--budget", "money=9", "--out", folder).returncode == 4, (
-            "the same command, with the run's prices"
-        )
-        finished = invoke("run", "--resume", folder, "--budget", "money=1000", "--json")
-        again = invoke("rerun", folder, "--json", "--out", tmp_path / "again")
+    assert invoke(*play, "--prices", prices, "--budget", "money=9", "--out", folder).returncode == 4
+    prices.unlink()
+    asked = len(server.requests)
+    resumed = invoke("run", "--resume", folder)
+    assert (resumed.returncode, len(server.requests)) == (4, asked), resumed.printed
+    assert "other inputs" not in resumed.printed
+    assert invoke(*play, "--budget", "money=9", "--out", folder).returncode == 4, (
+        "the same command, with the run's prices"
+    )
+    finished = invoke("run", "--resume", folder, "--budget", "money=1000", "--json")
+    again = invoke("rerun", folder, "--json", "--out", tmp_path / "again")
     tokens = spent(folder)["tokens"]
     assert finished.result["money"] == pytest.approx(tokens / 1000)
     (row,) = invoke("stats", folder, "--json").result["rows"]

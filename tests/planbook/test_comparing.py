@@ -25,7 +25,7 @@ from planbook.runs import EpisodeEntry, Run
 from planbook.spending import load_pricing, spent_so_far
 from planbook.terminal import print_parts
 from tests.command import ROOT
-from tests.flows import invoke, refusal
+from tests.flows import invoke, refusal, succeed, write_scripted_model
 from tests.rows import BROKEN, FAILED, SOLVED, fetch, toy_run, write_run
 
 FREE = load_pricing(None)
@@ -315,28 +315,23 @@ def own(episode, options):
 
 method = Method(own, Options, "one plan", ("planner",), streams=True)
 """
-MODEL = """
-def answer(messages, sampling):
-    return "agent.open('box_1')"
-"""
 
 
 def test_inputs_that_changed_between_runs_are_named(tmp_path: Path) -> None:
     """A method's file, a scripted model and a library are edited between two runs."""
     library = Path(shutil.copytree(ROOT / "planbook/manuals/toy", tmp_path / "library" / "toy"))
-    method, model = tmp_path / "own.py", tmp_path / "model.py"
+    method, model = tmp_path / "own.py", write_scripted_model(tmp_path, "agent.open('box_1')")
     method.write_text(METHOD)
-    model.write_text(MODEL)
     for name in ("before", "same", "after"):
         if name == "after":
             (library / "procedures" / "fetch.py").unlink()
             (library / "manual.md").write_text("# Boxes\n")
             method.write_text(METHOD.replace("Write", "Reply with"))
-            model.write_text(MODEL.replace("box_1", "box_2"))
+            write_scripted_model(tmp_path, "agent.open('box_2')")
         shared = ("run", "--env", "toy", "--split", "all:2", "--library", library.parent)
-        asked = ("--planner", f"{method}:method", "--model", f"scripted:{model}:answer")
-        assert invoke(*shared, *asked, "--out", tmp_path / "asked" / name).returncode == 0
-        assert invoke(*shared, "--planner", "procedures", "--out", tmp_path / "stored" / name).returncode == 0
+        asked = ("--planner", f"{method}:method", "--model", model)
+        succeed(*shared, *asked, "--out", tmp_path / "asked" / name)
+        succeed(*shared, "--planner", "procedures", "--out", tmp_path / "stored" / name)
     own = ["the method's file own.py", "knowledge procedures", "knowledge manual.md", "model scripted:model.py:answer"]
     for method_name, changed in (("asked", own), ("stored", own[1:2])):
         before, same, after = (tmp_path / method_name / name for name in ("before", "same", "after"))
@@ -359,9 +354,9 @@ def test_inputs_with_which_a_run_was_resumed_are_compared_too(tmp_path: Path) ->
     original = helper.read_text()
     helper.write_text(original + "\n")
     assert invoke("run", "--resume", tmp_path / "restored", "--allow-changed", "--budget", "actions=1").returncode == 4
-    assert invoke("run", "--resume", tmp_path / "changed", "--allow-changed", "--budget", "actions=99").returncode == 0
+    succeed("run", "--resume", tmp_path / "changed", "--allow-changed", "--budget", "actions=99")
     helper.write_text(original)
-    assert invoke("run", "--resume", tmp_path / "restored", "--allow-changed", "--budget", "actions=99").returncode == 0
+    succeed("run", "--resume", tmp_path / "restored", "--allow-changed", "--budget", "actions=99")
     assert compared(tmp_path / "whole", tmp_path / "restored").settings == (), "nothing was played with the change"
     (changed,) = compared(tmp_path / "whole", tmp_path / "changed").settings
     assert (changed.name, changed.first.count(","), changed.second.count(",")) == ("knowledge helpers", 0, 1)

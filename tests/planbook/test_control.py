@@ -153,21 +153,6 @@ def test_a_request_is_named_although_workers_obeyed_it_first(
     assert STOPPED_BY_WATCH in capfd.readouterr().out
 
 
-@pytest.mark.deep
-def test_episodes_in_other_processes_are_paused_and_stopped(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    with playing(create_run(folder), executor="processes") as codes:
-        wait_until(lambda: count(folder, "ask") > 2, 60)
-        request(folder, 0, "pause")
-        wait_until(lambda: count(folder, "invocation") == 2)
-        time.sleep(1)  # other processes read the store only from time to time
-        before = count(folder, ("ask", "act", "outcome"))
-        time.sleep(4 * ANSWER_SECONDS)
-        assert count(folder, ("ask", "act", "outcome")) == before
-        request(folder, 1, "stop")
-    assert codes == [errors.INTERRUPTED]
-
-
 @pytest.mark.parametrize("without", [(), pytest.param(("online",), marks=pytest.mark.deep)])
 def test_a_building_run_can_be_stopped(tmp_path: Path, without: tuple[str, ...]) -> None:
     folder = tmp_path / "run"

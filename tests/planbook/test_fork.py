@@ -12,7 +12,7 @@ from planbook.planner.trajectory import Rewind, Round
 from planbook.reruns import kept_steps
 from planbook.results import read_folder
 from tests.command import ROOT
-from tests.flows import asks, events, invoke, prompt, refusal, scripted
+from tests.flows import asks, events, invoke, prompt, refusal, scripted, succeed
 from tests.reading import reading
 from tests.rows import BROKEN, write_run
 
@@ -32,7 +32,7 @@ def played(built_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in which the planner knows the rules of the run of `planbook build` and corrects its plans."""
     folder = tmp_path_factory.mktemp("played") / "run"
     test = ("test", "--env", "toy", "--seeds", "0-5", "--library", built_run, "--after", 1, "--model", scripted())
-    assert invoke(*test, "--out", folder).returncode == 0
+    succeed(*test, "--out", folder)
     return folder
 
 
@@ -43,9 +43,15 @@ def plan(tmp_path: Path) -> Path:
 
 
 def fork(run: Path, episode: int, at: int, *options: object) -> Any:
-    forked = invoke("fork", run, episode, "--at", at, *options, "--json")
-    assert forked.returncode == 0, forked.printed
+    forked = succeed("fork", run, episode, "--at", at, *options, "--json")
     return forked.result
+
+
+def executed(code: str, folder: Path) -> Path:
+    """Play a plan on one task, and return the folder of the run."""
+    (folder / "plan.py").write_text(code)
+    invoke("exec", folder / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", folder / "run")
+    return folder / "run"
 
 
 def actions(run: Path, scope: str = "task/0") -> list[Any]:
@@ -72,8 +78,7 @@ def test_a_plan_continues_an_episode_that_broke_before_its_first_round(tmp_path:
 
 
 def test_no_plan_continues_after_the_action_that_ended_the_episode(tmp_path: Path, plan: Path) -> None:
-    run = tmp_path / "run"
-    invoke("exec", plan, "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
+    run = executed(SEARCH, tmp_path)
     last = len(actions(run))
     message = f"--at {last}: action {last} ended the episode, so the plan would never run; give a smaller number"
     assert message in refusal("fork", run, 0, "--at", last, "--plan", plan).replace("\n", " ")
@@ -84,9 +89,7 @@ def test_no_plan_continues_after_the_action_that_ended_the_episode(tmp_path: Pat
 
 @pytest.mark.browser
 def test_the_report_wraps_long_actions_of_branches(tmp_path: Path) -> None:
-    (tmp_path / "plan.py").write_text(f"agent.put({'long ' * 60!r})\n")
-    run = tmp_path / "run"
-    invoke("exec", tmp_path / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
+    run = executed(f"agent.put({'long ' * 60!r})\n", tmp_path)
     fork(run, 0, 0, "--plan", tmp_path / "plan.py")
     invoke("report", run, "--out", tmp_path / "page.html")
     with reading() as reader:
@@ -95,10 +98,8 @@ def test_the_report_wraps_long_actions_of_branches(tmp_path: Path) -> None:
 
 
 def test_actions_without_effect_are_repeated_and_counted(tmp_path: Path) -> None:
-    (tmp_path / "plan.py").write_text('agent.put("apple")\nagent.open("box_1")\nagent.take("apple", "box_1")\n')
+    run = executed('agent.put("apple")\nagent.open("box_1")\nagent.take("apple", "box_1")\n', tmp_path)
     (tmp_path / "then.py").write_text('agent.put("apple")\n')
-    run = tmp_path / "run"
-    invoke("exec", tmp_path / "plan.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", run)
     branch = invoke("fork", run, 0, "--at", 3, "--plan", tmp_path / "then.py", "--json").result["run"]
     assert actions(Path(branch))[:3] == actions(run)
     invoke("report", run, "--out", tmp_path / "page.html")
@@ -108,13 +109,11 @@ def test_actions_without_effect_are_repeated_and_counted(tmp_path: Path) -> None
 
 
 def test_a_branch_with_the_same_actions_but_another_outcome_is_reported_as_different(tmp_path: Path) -> None:
-    (tmp_path / "wrong.py").write_text('agent.open("box_1")\nraise ValueError\n')
+    run = executed('agent.open("box_1")\nraise ValueError\n', tmp_path)
     (tmp_path / "nothing.py").write_text("print(1)\n")
-    invoke("exec", tmp_path / "wrong.py", "--env", "toy", "--types", "fetch", "--seeds", 0, "--out", tmp_path / "run")
-    finished = invoke("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "nothing.py", "--json")
-    assert actions(Path(finished.result["run"])) == actions(tmp_path / "run")
+    finished = invoke("fork", run, 0, "--at", 1, "--plan", tmp_path / "nothing.py", "--json")
+    assert actions(Path(finished.result["run"])) == actions(run)
     assert "fetch/0: different the ending changed: failure (" in finished.printed
-    assert "), now failure (unfinished)" in finished.printed
 
 
 def test_an_action_that_failed_fails_again_without_ending_the_plan(tmp_path: Path) -> None:
@@ -122,8 +121,7 @@ def test_an_action_that_failed_fails_again_without_ending_the_plan(tmp_path: Pat
     (tmp_path / "then.py").write_text("print(1)\n")
     notes = ("--env", f"module:{NOTES}.py:Notes", "-o", f"tasks={NOTES}.yaml", "--task", "count/1")
     invoke("exec", tmp_path / "plan.py", *notes, "--out", tmp_path / "run")
-    finished = invoke("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "then.py", "--out", tmp_path / "b")
-    assert finished.returncode == 0, finished.printed
+    succeed("fork", tmp_path / "run", 0, "--at", 1, "--plan", tmp_path / "then.py", "--out", tmp_path / "b")
     assert actions(tmp_path / "b") == actions(tmp_path / "run")
     assert len(events(tmp_path / "b", "cell", "task/0")) == 2
 
@@ -197,8 +195,7 @@ def test_a_disabled_rule_is_in_no_prompt_and_earlier_replies_are_kept(
 @pytest.mark.deep
 def test_a_branch_can_be_repeated_and_forked(played: Path, plan: Path, tmp_path: Path) -> None:
     fork(played, 0, 1, "--plan", plan, "--out", tmp_path / "b")
-    again = invoke("rerun", tmp_path / "b", "--out", tmp_path / "again", "--json")
-    assert again.returncode == 0, again.printed
+    again = succeed("rerun", tmp_path / "b", "--out", tmp_path / "again", "--json")
     assert again.result["by_sameness"]["same"] == 1
     fork(tmp_path / "b", 0, 2, "--out", tmp_path / "c")
     assert actions(tmp_path / "c") == actions(tmp_path / "b") == actions(tmp_path / "again")
@@ -225,17 +222,15 @@ def test_the_report_shows_branches_next_to_their_episode(played: Path, plan: Pat
     ],
 )
 def test_unknown_episodes_and_parts_are_refused(played: Path, arguments: tuple[object, ...], message: str) -> None:
-    refused = invoke("fork", played, *arguments)
-    assert refused.returncode == 2
-    assert message in refused.printed
+    assert message in refusal("fork", played, *arguments)
 
 
 def test_an_episode_that_has_not_ended_is_refused(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert invoke("run", "--env", "toy", "--split", "all:3", "--budget", "actions=1", "--out", run).returncode == 4
-    refused = invoke("fork", run, 2, "--at", 0)
-    assert refused.returncode == 2
-    assert f"(episode 2) has not ended; resume its run: planbook run --resume {run}" in refused.printed
+    assert f"(episode 2) has not ended; resume its run: planbook run --resume {run}" in refusal(
+        "fork", run, 2, "--at", 0
+    )
 
 
 def test_a_plan_repeats_the_actions_that_were_not_undone() -> None:

@@ -3,10 +3,9 @@
 tests/killing.py says how to choose the number of kills and their moments.
 """
 
-import os
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,6 @@ def survive(
     model: Server,
     undisturbed: Undisturbed,
     *more: str,
-    env: Mapping[str, str] = {},
     **settings: Any,
 ) -> None:
     """Play runs until so many kills are survived; each has the events of the undisturbed run and repeats few calls."""
@@ -78,7 +76,7 @@ def survive(
         run_folder = folder / str(number)
         model.requests.clear()
         arguments = command(run_folder, executor, *more)
-        return RandomKills(arguments, run_folder / "output.txt", rng, {**variables(model), **env}, **settings)
+        return RandomKills(arguments, run_folder / "output.txt", rng, variables(model), **settings)
 
     def check(played: RandomKills) -> None:
         assert episodes_of(played.output.parent) == undisturbed.history, played.report()
@@ -115,25 +113,6 @@ def test_a_run_survives_kills_of_its_database(
     store = ("--store", postgres.url)
     more: dict[str, Any] = {"more": [postgres.process.pid], "more_kinds": backends, "waits": backends}
     survive(tmp_path, executor, number_of_kills(6), model, undisturbed, *store, **more)
-
-
-@pytest.fixture(scope="module")
-def cluster(model: Server) -> Iterator[str]:
-    """The address of a cluster that outlives the drivers. Its actors inherit the environment variables of this test."""
-    ray = pytest.importorskip("ray")
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in variables(model).items():
-            patch.setenv(name, value)
-        context = ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-        yield context.address_info["gcs_address"]
-        ray.shutdown()
-
-
-@pytest.mark.deep
-def test_a_run_on_ray_survives_kills(tmp_path: Path, model: Server, undisturbed: Undisturbed, cluster: str) -> None:
-    kinds, env = frozenset({"actor", "zygote", SANDBOX_WORKER}), {"RAY_ADDRESS": cluster}
-    more: dict[str, Any] = {"env": env, "more": [os.getpid()], "more_kinds": kinds}
-    survive(tmp_path, "ray", number_of_kills(12), model, undisturbed, **more)
 
 
 @pytest.mark.deep

@@ -6,7 +6,7 @@ import pytest
 
 from planbook import errors
 from tests.command import ROOT, planbook, result
-from tests.flows import asks, events, invoke, scripted, write_scripted_model
+from tests.flows import asks, events, invoke, refusal, scripted, succeed, write_scripted_model
 
 OWN = ROOT / "tests" / "own_environments"
 
@@ -33,7 +33,7 @@ def test_a_fault_of_the_environment_breaks_the_episode_and_is_located(tmp_path: 
     shown = invoke("show", run, "raises")
     assert 'beside.py", line' in shown.printed
     assert "return beside.half(0)" in shown.printed
-    assert invoke("report", run, "--out", tmp_path / "report.html").returncode == 0
+    succeed("report", run, "--out", tmp_path / "report.html")
     assert "return beside.half(0)" in (tmp_path / "report.html").read_text()
 
 
@@ -89,13 +89,7 @@ class Own(Environment):
             "Own.answering is now called answer_action; rename it",
         ),
         ('("all",)', '("all",)\n    helpers = property(str)', "helpers: Input should be a valid string, not <property"),
-        (
-            "def go(self)",
-            "def go(self, to: 'Place')",
-            "the types of go cannot be read: name 'Place' is not defined; de",
-        ),
         ("return [Task", "return 1 / 0 or [Task", "own: tasks() raised ZeroDivisionError (own.py:"),
-        ("return [Task", "None and [Task", "own: tasks() raised TypeError: 'NoneType' object is not iterable"),
         ("from planbook", "raise SystemExit(3)\nfrom planbook", "failed while it was imported: SystemExit"),
     ],
 )
@@ -107,10 +101,7 @@ def test_a_mistake_in_an_environment_is_reported_in_one_line(
     folder = tmp_path / "mistaken"
     folder.mkdir()
     (folder / "own.py").write_text(SOUND.replace(written, instead, 1))
-    finished = invoke("exec", tmp_path / "go.py", "--env", folder / "own.py", "--out", tmp_path / "run")
-    assert finished.returncode == errors.BAD_INPUT
-    assert message in finished.printed
-    assert "Traceback" not in finished.printed
+    assert message in refusal("exec", tmp_path / "go.py", "--env", folder / "own.py", "--out", tmp_path / "run")
 
 
 def test_lists_mappings_and_what_an_instance_computes_are_no_mistakes(tmp_path: Path) -> None:
@@ -126,18 +117,14 @@ def test_lists_mappings_and_what_an_instance_computes_are_no_mistakes(tmp_path: 
 """
     (tmp_path / "own.py").write_text(f"from types import MappingProxyType\n{SOUND}{written}")
     for split in ("all", "both"):
-        played = invoke(
-            "exec", tmp_path / "go.py", "--env", tmp_path / "own.py", "--split", split, "--out", tmp_path / split
-        )
-        assert played.returncode == errors.OK, played.printed
+        succeed("exec", tmp_path / "go.py", "--env", tmp_path / "own.py", "--split", split, "--out", tmp_path / split)
 
 
 def test_plans_may_import_the_packages_that_an_environment_offers(tmp_path: Path) -> None:
     (tmp_path / "sums.py").write_text(f"{SOUND}\n    modules = ('numpy',)\n")
     plan = tmp_path / "plan.py"
     plan.write_text("import numpy\nprint('total', numpy.arange(4).sum())\n")
-    played = invoke("exec", plan, "--env", tmp_path / "sums.py", "--out", tmp_path / "run", "--json")
-    assert played.returncode == errors.OK, played.printed
+    succeed("exec", plan, "--env", tmp_path / "sums.py", "--out", tmp_path / "run", "--json")
     assert "total 6" in invoke("show", tmp_path / "run", 0).printed
     (tmp_path / "bare.py").write_text(SOUND)
     assert "there is no module `numpy`" in invoke("check", plan, "--env", tmp_path / "bare.py").printed
@@ -146,8 +133,7 @@ def test_plans_may_import_the_packages_that_an_environment_offers(tmp_path: Path
 def test_wrong_answers_are_false_claims(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text("agent.answer(2)\n")
     run = tmp_path / "run"
-    played = invoke("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", run, "--json")
-    assert played.returncode == 0, played.printed
+    played = succeed("exec", tmp_path / "two.py", "--env", OWN / "quiz.py", "--out", run, "--json")
     claims = played.result["claims"]
     assert (claims["claimed_and_solved"], claims["claimed_and_not"]) == (1, 2)
     assert "False claims: sum/2 (claimed solved), sum/3 (claimed solved)" in played.printed
@@ -168,9 +154,9 @@ def test_claims_and_milestones_are_the_same_after_an_import(form: str, tmp_path:
     (tmp_path / "mine.py").write_text(quiz + MILESTONES)
     (tmp_path / "two.py").write_text("agent.answer(2)\n")
     played, file, imported = tmp_path / "played", tmp_path / f"x.{form}", tmp_path / "imported"
-    assert invoke("exec", tmp_path / "two.py", "--env", tmp_path / "mine.py", "--out", played).returncode == 0
-    assert invoke("export", played, "--out", file).returncode == 0
-    assert invoke("import", file, "--out", imported).returncode == 0
+    succeed("exec", tmp_path / "two.py", "--env", tmp_path / "mine.py", "--out", played)
+    succeed("export", played, "--out", file)
+    succeed("import", file, "--out", imported)
     (before,), (after,) = (result(planbook("stats", run, "--json"))["rows"] for run in (played, imported))
     assert before["claims"]["claimed_and_not"] == 2
     assert before["milestones"] == {"sum": {"given": [3, 3], "right": [1, 3]}}
@@ -203,8 +189,7 @@ def test_an_environment_that_breaks_during_verification_is_recreated(
     """The verification begins with the second reset. It is repeated at most twice, each time in a new environment."""
     (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
     command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
-    finished = invoke(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
-    assert finished.returncode == 0, finished.printed
+    finished = succeed(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")
     assert finished.result["solved"] == 3
     first = [e for e in events(tmp_path / "run", "outcome", "learn/0") if "/verification/0/" in e.scope]
     assert [e.body["outcome"] for e in first].count("broken") == len(dies)

@@ -11,8 +11,7 @@ from planbook.envs import Selection, Verdict
 from planbook.planner import Ending
 from planbook.runs import EpisodeEntry, Run
 from tests.planbook.papers import ADAPT, ADVOCATE, AGENTKIT, ENVIRONMENTS, Comparison, compare, solved_if, values
-from tests.planbook.results.methods.test_rounds import EpisodeWriter
-from tests.rows import request_body
+from tests.rows import EpisodeWriter, request_body
 
 GPT_4, GPT_4_TURBO, TURBO = "gpt-4-0613", "gpt-4-turbo", "gpt-3.5-turbo"
 

@@ -205,17 +205,6 @@ def test_shopping_is_compared_by_score_and_success(tmp_path: Path) -> None:
     assert dev.row("ADaPT, table 6:", "ours: adapt")
 
 
-@pytest.mark.deep
-def test_the_naive_method_is_compared_with_the_papers_row_for_it(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    shown = result(planbook("run", "--planner", "naive", "--env", "shopping", "--out", run, "--json", "--table"))
-    (paper,) = shown["table"]
-    tables = {each["table"]["table"]: each["ours"] for each in paper["tables"]}
-    assert tables[9] == {"score": 62.7, "all": 10.0}
-    assert tables[3] == {"all": 10.0}
-    assert {each["what"] for each in paper["differs"]} == {"environment", "environment option results_per_page"}
-
-
 def test_the_games_of_deps_are_a_split_of_their_own(tmp_path: Path) -> None:
     compared = compare_run(tmp_path, {"pick_and_place": 10}, config=DEPS_TESTING, repeats=5)
     assert compared.tables() == [6]

@@ -17,8 +17,6 @@ from planbook.knowledge import ABLATIONS, initial_state
 from planbook.papers.comparison import COLUMNS
 from planbook.planner import Sampling
 from planbook.runs import EpisodeEntry, Run
-from tests.command import planbook, result
-from tests.flows import events
 from tests.planbook.papers import ALFWORLD_TASKS, AUTOMANUAL, Comparison, compare, solved_if, table
 from tests.rows import request_body
 
@@ -301,22 +299,3 @@ def test_a_run_that_learned_nothing_differs_in_what_was_learned(tmp_path: Path) 
     compared = compare_run(tmp_path, unsolved=2)
     assert compared.differs()["what was learned"] == ("nothing", "from a run of `planbook build`")
     assert compared.row("AutoManual, table 3:", "ours: automanual") == ["0.0", "4.00", "1"]
-
-
-@pytest.mark.deep
-def test_repeating_the_command_with_table_adds_the_table_and_plays_nothing(tmp_path: Path) -> None:
-    command = "test --env alfworld --split generated:6 --seeds 1000 --library shipped --model none --json --out".split()
-    first = result(planbook(*command, tmp_path / "run"))
-    assert "table" not in first
-    before = len(events(tmp_path / "run", scope="task"))
-    finished = planbook(*command, tmp_path / "run", "--table")
-    second = result(finished)
-    assert len(events(tmp_path / "run", scope="task")) == before
-    assert second["solved"] == first["solved"] == 6
-    (paper,) = second["table"]
-    assert [each["table"]["table"] for each in paper["tables"]] == [1, 3, 6]
-    assert paper["only_quoted"] == ["ReAct", "Reflexion", "ExpeL", "AdaPlanner"]
-    marked = {row["method"] for each in paper["tables"] for row in each["table"]["rows"] if row["quoted_only"]}
-    assert marked == set(paper["only_quoted"])
-    assert {"what": "split", "ours": "generated", "theirs": "valid_unseen"} in paper["differs"]
-    assert "Ours: procedures with no model" in finished.stderr

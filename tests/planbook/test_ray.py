@@ -12,7 +12,7 @@ import pytest
 
 from tests.command import ROOT
 from tests.executing import TASKS, alive, children, command, episodes_of, kill, processes, start, wait_until
-from tests.flows import invoke
+from tests.flows import invoke, succeed
 from tests.postgres import Server
 
 ray = pytest.importorskip("ray")
@@ -56,14 +56,13 @@ def start_run(folder: Path, *more: object, pause: float = 0.4) -> "subprocess.Po
 
 def resume(folder: Path, *more: object) -> list[tuple[Any, ...]]:
     """Resume a run, and return its episodes."""
-    assert invoke("run", "--resume", folder / "run", *more).returncode == 0
+    succeed("run", "--resume", folder / "run", *more)
     return episodes_of(folder)
 
 
 @pytest.mark.usefixtures("_joined")
 def test_a_cluster_plays_the_same_episodes_as_threads(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
-    finished = invoke(*command(tmp_path, *RAY, *TASKS, pause=0.4))
-    assert finished.returncode == 0, finished.printed
+    succeed(*command(tmp_path, *RAY, *TASKS, pause=0.4))
     assert episodes_of(tmp_path) == undisturbed
     assert len(processes(tmp_path)) == 2
     assert os.getpid() not in processes(tmp_path)
@@ -76,8 +75,7 @@ def test_a_worker_that_dies_is_replaced(
 ) -> None:
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     store = ("--store", postgres.url) if kind == "PostgreSQL" else ()
-    finished = invoke(*command(tmp_path, *RAY, *store, *TASKS, deadly="fetch_two/3", deaths=1))
-    assert finished.returncode == 0, finished.printed
+    succeed(*command(tmp_path, *RAY, *store, *TASKS, deadly="fetch_two/3", deaths=1))
     assert episodes_of(tmp_path) == undisturbed
 
 
@@ -138,7 +136,6 @@ def test_an_address_that_cannot_be_used_is_reported(tmp_path: Path, monkeypatch:
     wrong = invoke(*command(tmp_path, *RAY, *TASKS))
     assert wrong.returncode == 3
     assert "Ray at nonsense cannot be used" in wrong.printed
-    assert "set RAY_ADDRESS to a cluster, or unset it to start one here" in wrong.printed
 
 
 def test_without_ray_the_error_names_the_command_that_installs_it(tmp_path: Path) -> None:

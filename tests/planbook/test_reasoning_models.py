@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from planbook.planner.streaming import NOT_RUN
-from tests.flows import asks, events, invoke, write_scripted_model
+from tests.flows import asks, events, invoke, succeed, write_scripted_model
 
 DRAFT, PLAN = "agent.open('box_2')", "agent.open('box_1')"
 THOUGHT = f"Maybe:\n```python\n{DRAFT}\n```\nNo, that is wrong."
@@ -29,8 +29,7 @@ def test_code_in_thoughts_is_not_run(planner: str, stream: tuple[str, ...], open
     model = ("--model", write_scripted_model(tmp_path, text), "--out", tmp_path / "run")
     options = ("--planner", planner, "--env", "toy", "--split", "all:1", "--planner-option")
     option = "replans=1" if planner == "automanual" else "iterations=2"
-    played = invoke("run", *options, option, *stream, *model)
-    assert played.returncode == 0, played.printed
+    succeed("run", *options, option, *stream, *model)
     assert opened_boxes(tmp_path / "run") == {"['box_1']"}
     for ask in asks(tmp_path / "run"):
         assert "Maybe" in ask["reply"]["reasoning"]
@@ -40,7 +39,7 @@ def test_code_in_thoughts_is_not_run(planner: str, stream: tuple[str, ...], open
 def test_a_recorded_reply_is_not_searched_for_reasoning_again(tmp_path: Path) -> None:
     text, run = f"<think>{THOUGHT}</think>\nSo:\n</think>\n{REPLY}", tmp_path / "run"
     model = ("--model", write_scripted_model(tmp_path, text), "--out", run)
-    assert invoke("run", "--planner", "react", "--env", "toy", "--split", "all:1", *model).returncode == 0
+    succeed("run", "--planner", "react", "--env", "toy", "--split", "all:1", *model)
     for again in (("replay", run), ("rerun", run, "--recorded", "--out", tmp_path / "second")):
         repeated = invoke(*again, "--json")
         assert repeated.result["by_sameness"]["same"] == 1, repeated.printed
@@ -48,10 +47,9 @@ def test_a_recorded_reply_is_not_searched_for_reasoning_again(tmp_path: Path) ->
 
 def test_an_unfinished_thought_is_not_used_as_a_plan(tmp_path: Path) -> None:
     options = ("--planner", "automanual", "--env", "toy", "--split", "all:1", "--json")
-    played = invoke(
+    played = succeed(
         "run", *options, "--model", write_scripted_model(tmp_path, f"<think>{THOUGHT}"), "--out", tmp_path / "run"
     )
-    assert played.returncode == 0, played.printed
     assert played.result["failures"] == {"parse": 1}
     assert opened_boxes(tmp_path / "run") == set()
 
@@ -74,14 +72,12 @@ def test_code_that_was_not_run_is_marked_in_the_conversation(tmp_path: Path) -> 
     (tmp_path / "model.py").write_text(f"replies = {[FIRST, SECOND, SECOND, SECOND]!r}\n")
     out = tmp_path / "run"
     options = ("--split", "all:1", "--model", f"scripted:{tmp_path}/model.py:replies", "--out", out)
-    played = invoke("run", "--planner", "automanual", "--env", "toy", *options)
-    assert played.returncode == 0, played.printed
+    succeed("run", "--planner", "automanual", "--env", "toy", *options)
     kept = [each["content"] for each in asks(out)[1]["messages"] if each["role"] == "assistant"]
     assert len(kept) == 1
     assert kept[0].replace(f"{NOT_RUN}\n", "") == FIRST
     assert kept[0].index("assert") < kept[0].index(NOT_RUN) < kept[0].index("[Step 2] fetch it")
 
-    exported = invoke("export", out, "--format", "chat", "--out", tmp_path / "x.chat")
-    assert exported.returncode == 0, exported.printed
+    succeed("export", out, "--format", "chat", "--out", tmp_path / "x.chat")
     assert len((tmp_path / "x.chat").read_text().splitlines()) == 1, "one conversation"
     assert NOT_RUN not in (tmp_path / "x.chat").read_text()

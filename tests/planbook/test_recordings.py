@@ -1,4 +1,4 @@
-"""The shipped recordings have the same results on every machine, and build the shipped libraries."""
+"""The shipped recordings have the same results on every machine, equal their golden files, and build the libraries."""
 
 import json
 import os
@@ -11,8 +11,9 @@ from planbook.config import LIBRARIES, RECORDINGS
 from planbook.envs import load_environment
 from planbook.envs.alfworld import tasks
 from planbook.manuals import SHIPPED, parse, read_knowledge
+from planbook.planner import METHODS
 from tests.browser import need_browser
-from tests.flows import invoke
+from tests.flows import command_of, invoke, succeed
 from tests.golden import FOLDER, WRITTEN, golden, golden_text, play
 from tests.planbook.recorded_episodes import BROWSER_EPISODES, EPISODES
 
@@ -103,3 +104,33 @@ def test_no_shipped_file_names_a_folder_of_the_machine_that_wrote_it() -> None:
         text = path.read_text(encoding="utf-8")
         assert str(SHIPPED.parent) not in text, path
         assert "/tmp/" not in text, path
+
+
+DEEP = {
+    "adapt-textcraft-stepwise",
+    "chain-of-thought-graph-crafter",
+    "deps-minecraft-chances",
+    "devils-advocate-minecraft-chances",
+    "paper-dep-minecraft",
+    "paper-deps-minecraft",
+    "paper-react-textcraft",
+    "paper-zero-shot-replan-minecraft",
+}
+"""Recordings of long episodes. Other recordings cover their methods, too."""
+NAMES = [pytest.param(name, marks=[pytest.mark.deep] * (name in DEEP)) for name in EPISODES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recorded_run_equals_its_golden_file(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    result = play(name, out)
+    assert (result["solved"], result["tasks"], result["model_calls"]) == EPISODES[name]
+    assert result["replayed_calls"] == result["model_calls"]
+    assert golden(out) == golden_text(name)
+    replayed = succeed("replay", out, "--json")
+    assert replayed.result["by_sameness"]["same"] == result["tasks"], replayed.result
+
+
+def test_every_method_with_a_model_is_recorded() -> None:
+    recorded = {words[words.index("--planner") + 1] for words in map(command_of, EPISODES)}
+    assert recorded | {"automanual"} == {name for name, method in METHODS.items() if method.roles}

@@ -9,10 +9,9 @@ import pytest
 from planbook import errors
 from planbook.config import LearningSettings
 from planbook.planner import Ending
-from planbook.results import read_folder
 from planbook.runs import Run
 from tests.command import planbook
-from tests.flows import invoke, scripted
+from tests.flows import invoke
 from tests.rows import BROKEN, FAILED, SOLVED, toy_run, write_run
 
 PLAN = "for box in boxes:\n    agent.open(box)\n" * 17
@@ -96,21 +95,6 @@ def test_stats_marks_building_runs_and_reports_contradictory_outcomes(tmp_path: 
     }
     assert "built (building)" in printed
     assert found["rows"][0]["building"]
-
-
-def build_run(folder: Path, *arguments: object) -> Path:
-    finished = invoke("build", *arguments, "--model", scripted(), "--out", folder)
-    assert finished.returncode == 0, finished.printed
-    return folder
-
-
-def test_the_cost_of_a_build_is_not_that_of_the_episodes_that_it_copied(tmp_path: Path) -> None:
-    first = build_run(tmp_path / "first", "--env", "toy", "--types", "fetch", "--tasks-per-type", 3)
-    copied = build_run(tmp_path / "copied", "--from", first)
-    assert invoke("formulate", first, "--model", scripted()).returncode == 0
-    for folder, formulating_calls in ((first, 1), (copied, 0)):
-        (row,) = invoke("stats", folder, "--json").result["rows"]
-        assert row["model_calls"] == read_folder(folder).building_states[-1].calls + formulating_calls > 1
 
 
 def test_the_row_of_one_run_has_the_figures_of_its_summary(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests import stepwise_script
-from tests.flows import command_of, events, invoke, write_scripted_model
+from tests.flows import command_of, events, invoke, succeed, write_scripted_model
 
 STEPWISE = f"scripted:{Path(stepwise_script.__file__)}:answer"
 COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "--model", STEPWISE)
@@ -19,8 +19,7 @@ COMMAND = ("run", "--planner", "automanual", "--env", "toy", "--seeds", "0-2", "
 def streamed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with `--stream` in which some plans failed."""
     out = tmp_path_factory.mktemp("streamed") / "run"
-    played = invoke(*COMMAND, "--stream", "--out", out, "--json")
-    assert played.returncode == 0, played.printed
+    played = succeed(*COMMAND, "--stream", "--out", out, "--json")
     assert played.result["mean_error_steps"] > 0
     stopped, calls = played.result["stopped_replies"], played.result["model_calls"]
     assert stopped == calls > 0
@@ -33,8 +32,7 @@ def events_of(folder: Path, *kinds: str) -> list[Any]:
 
 
 def test_streaming_changes_no_action_and_no_outcome(streamed: Path, tmp_path: Path) -> None:
-    waited = invoke(*COMMAND, "--out", tmp_path / "run")
-    assert waited.returncode == 0, waited.printed
+    succeed(*COMMAND, "--out", tmp_path / "run")
     assert events_of(streamed, "act", "outcome") == events_of(tmp_path / "run", "act", "outcome")
     assert not events_of(tmp_path / "run", "piece")
 
@@ -55,15 +53,13 @@ def test_show_and_report_mark_stopped_replies(streamed: Path) -> None:
     shown = invoke("show", streamed, "0")
     assert "; the reply was stopped)" in shown.printed
     assert shown.printed.index("was asked") < shown.printed.index("Cell 0")
-    reported = invoke("report", streamed)
-    assert reported.returncode == 0, reported.printed
+    succeed("report", streamed)
 
 
 def test_a_streamed_run_can_be_exported_and_imported(streamed: Path, tmp_path: Path) -> None:
-    assert invoke("export", streamed, "--out", tmp_path / "episodes.jsonl").returncode == 0
-    imported = invoke("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
-    assert imported.returncode == 0, imported.printed
-    assert invoke("show", tmp_path / "imported", "0").returncode == 0
+    succeed("export", streamed, "--out", tmp_path / "episodes.jsonl")
+    succeed("import", tmp_path / "episodes.jsonl", "--out", tmp_path / "imported")
+    succeed("show", tmp_path / "imported", "0")
     first, copy = (
         sorted(events_of(folder, "act", "cell", "ask", "outcome"), key=lambda event: event[:3])
         for folder in (streamed, tmp_path / "imported")
@@ -77,7 +73,7 @@ def test_an_episode_killed_during_a_reply_restarts_after_another_reply(tmp_path:
     folder = tmp_path / "run"
     command = ("run", "--planner", "automanual", "--env", "toy", "--task", "fetch/0", "--stream", "--json")
     model = ("--model", write_scripted_model(tmp_path, f"```python\n{OPENING}\n```"), "--out", folder)
-    assert invoke(*command, *model).returncode == 0
+    succeed(*command, *model)
     kill_after_first_action(folder)
     write_scripted_model(tmp_path, f"```python\n{SOLVING}\n```")
     resumed = invoke(*command, *model)
@@ -110,7 +106,6 @@ def kill_after_first_action(folder: Path) -> None:
 )
 def test_a_recorded_run_has_the_same_actions_when_streamed(name: str, tmp_path: Path) -> None:
     for folder, stream in (("waited", ()), ("streamed", ("--stream",))):
-        played = invoke(*command_of(name), "--model", f"recorded:{name}", *stream, "--out", tmp_path / folder)
-        assert played.returncode == 0, played.printed
+        succeed(*command_of(name), "--model", f"recorded:{name}", *stream, "--out", tmp_path / folder)
     streamed, waited = (events_of(tmp_path / name, "act", "outcome") for name in ("streamed", "waited"))
     assert streamed == waited

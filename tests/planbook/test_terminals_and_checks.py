@@ -1,11 +1,15 @@
-"""Output to narrow or limited terminals and full devices, and messages that name the available choices."""
+"""Output to narrow or limited terminals and full devices, progress, and messages that name the available choices."""
 
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 
@@ -15,16 +19,26 @@ from rich.table import Table
 from rich.text import Text
 
 from planbook.atomic_files import write_atomically
-from planbook.console import console, right_aligned
+from planbook.config import LearningSettings
+from planbook.console import SafeConsole, console, right_aligned
+from planbook.planner import Budget, Ending, Outcome, Spending
+from planbook.planner.budget import Meter
+from planbook.runs import Run
+from planbook.terminal import Progress
+from planbook.wording import format_clock
 from tests.browser import need_browser
 from tests.command import ROOT, planbook, result
-from tests.flows import BUILD, invoke, write_scripted_model
+from tests.flows import BUILD, invoke, refusal, write_scripted_model
+from tests.reported import many_endings
 from tests.shelf import write_shelf
 
 EXEC = "exec plan.py --env shelf.py --task look/0".split()
 
 
-def execute_plan(folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+def execute(plan: str, folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":
+    """Write a plan and an environment into a folder, and play the plan."""
+    write_shelf(folder)
+    (folder / "plan.py").write_text(plan)
     return planbook(*EXEC, *more, cwd=folder)
 
 
@@ -43,9 +57,7 @@ def test_letters_that_a_terminal_cannot_show_are_escaped(tmp_path: Path, encodin
 
 
 def test_printed_text_is_shown_between_the_steps_and_escaped(tmp_path: Path) -> None:
-    write_shelf(tmp_path)
-    (tmp_path / "plan.py").write_text("print('first :key: [red]\\x1b[31m')\nprint('x' * 50_000)\nagent.look()\n")
-    done = execute_plan(tmp_path)
+    done = execute("print('first :key: [red]\\x1b[31m')\nprint('x' * 50_000)\nagent.look()\n", tmp_path)
     assert done.stdout.index("printed: first :key: [red]\\x1b[31m") < done.stdout.index("agent.look")
     assert "\x1b" not in done.stdout
     assert "48,024 more characters" in done.stdout
@@ -59,10 +71,9 @@ def test_no_file_can_send_control_codes_to_the_terminal(tmp_path: Path) -> None:
     config = {"planner": "react", "env": "toy", "actions": 1}
     (run / "run.json").write_text(json.dumps({"config": config, "begun": "", "versions": {"\x1b[31m": 1}}))
     for command in (("check", plan, "--env", "toy"), ("graph", "check", graph), ("show", run, "0")):
-        refused = invoke(*command)
-        assert refused.returncode == 2
-        assert "\\x1b[31m" in refused.printed
-        assert "\x1b" not in refused.printed
+        refused = refusal(*command)
+        assert "\\x1b[31m" in refused
+        assert "\x1b" not in refused
     table = right_aligned("name", ["figure"], title="\x1b[31m title")
     table.add_row("\x1b[31m cell", Text("\x1b[31m text"))
     out = console()
@@ -81,22 +92,19 @@ def test_ctrl_c_while_the_command_line_is_imported_leaves_no_traceback(tmp_path:
 
 
 def test_an_empty_store_is_reported_in_one_line(tmp_path: Path) -> None:
-    write_shelf(tmp_path)
-    (tmp_path / "plan.py").write_text("agent.look()\n")
-    assert execute_plan(tmp_path, "--out", "run").returncode == 0
+    look = "agent.look()\n"
+    assert execute(look, tmp_path, "--out", "run").returncode == 0
     for file in (tmp_path / "run").glob("run.db*"):
         file.unlink()
     (tmp_path / "run" / "run.db").write_bytes(b"")
-    for refused in (execute_plan(tmp_path, "--out", "run"), planbook("show", "run", "0", cwd=tmp_path)):
+    for refused in (execute(look, tmp_path, "--out", "run"), planbook("show", "run", "0", cwd=tmp_path)):
         assert refused.returncode == 2
         assert "run.db cannot be read as a run's store: it is empty" in refused.stderr.replace("\n", " ")
         assert "Traceback" not in refused.stderr
 
 
 def test_a_misspelt_name_gets_a_suggestion(tmp_path: Path) -> None:
-    write_shelf(tmp_path)
-    (tmp_path / "plan.py").write_text("agnet.look()\n")
-    refused = execute_plan(tmp_path)
+    refused = execute("agnet.look()\n", tmp_path)
     assert refused.returncode == 2
     assert "did you mean agent?" in refused.stderr + refused.stdout
 
@@ -146,10 +154,8 @@ def test_the_end_of_a_run_shows_the_cause_of_a_failure(tmp_path: Path, code: str
 
 
 def test_an_error_in_a_function_names_the_calling_lines(tmp_path: Path) -> None:
-    write_shelf(tmp_path)
     plan = "def half(x):\n    return 1 / x\n\ndef outer():\n    return half(0)\n\nouter()\n"
-    (tmp_path / "plan.py").write_text(plan)
-    done = execute_plan(tmp_path, "--out", "run")
+    done = execute(plan, tmp_path, "--out", "run")
     assert "line 2: ZeroDivisionError: division by zero" in done.stdout
     assert "called from line 5, from line 7" in done.stdout
     assert "called from line 5, from line 7" in planbook("show", "run", "0", cwd=tmp_path).stdout
@@ -218,3 +224,73 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
         write_atomically(tmp_path / "pipe", "printed")
         assert reader.communicate()[0] == "printed"
     assert (tmp_path / "pipe").is_fifo()
+
+
+SOLVED, FAILED = Ending(outcome=Outcome.DIRECT_SUCCESS), Ending(outcome=Outcome.FAILURE, cause="done")
+BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken")
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0:00"), (62, "1:02"), (3723, "1:02:03")])
+def test_times_are_written_as_hours_minutes_and_seconds(seconds: float, shown: str) -> None:
+    assert format_clock(seconds) == shown
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """A run of four episodes."""
+    with closing(many_endings(tmp_path / "run", [Outcome.NOT_RUN] * 4)) as opened:
+        yield opened
+
+
+def progress(run: Run, endings: Iterable[Ending], paused: bool = False) -> Progress:
+    return Progress(run, "adapt on toy", 4, endings, lambda: paused)
+
+
+def bar(shown: Progress, width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    with console.capture() as captured:
+        console.print(shown.bar())
+    return captured.get().splitlines()
+
+
+def printed_lines(shown: Progress, every: float, seconds: float) -> list[str]:
+    """Return the lines that are printed_lines if the output is not a terminal."""
+    file = io.StringIO()
+    with shown.show(SafeConsole(file=file), interval=every):
+        time.sleep(seconds)
+    return file.getvalue().splitlines()
+
+
+def test_the_bar_shows_results_spending_and_the_time_left(run: Run) -> None:
+    shown = progress(run, [SOLVED, BROKEN])
+    run.meter = Meter(Budget(calls=2000), Spending(calls=1234, prompt=4000, completion=500, money=1.5, seconds=60.5))
+    line, below = bar(shown, 150)
+    assert re.fullmatch(r"━+╸? *", below)
+    assert line.startswith("adapt on toy: 2/4 episodes, 1 solved (50.0%), 1 broken; 1,234 of 2,000 calls, 4,500 ")
+    assert line.rstrip().endswith("tokens, $1.50; 1:00 elapsed; - left")
+    shown.count(FAILED)
+    line, _ = bar(shown, 150)
+    assert "1 solved (33.3%)" in line
+    assert "1:00 elapsed; about 1:00 left" in line
+
+
+def test_a_run_that_learns_counts_an_episode_when_it_has_been_learned_from(run: Run) -> None:
+    run.config = run.config.model_copy(update={"learning": LearningSettings()})
+    run.meter = Meter(Budget(), Spending(calls=1, prompt=1))
+    line = bar(progress(run, []), 150)[0]
+    assert line.startswith("adapt on toy: 0/4 episodes with their learning, 0 solved; 1 call, 1 token; ")
+
+
+def test_the_bar_says_that_a_run_is_paused(run: Run) -> None:
+    line = bar(progress(run, [], paused=True), 100)[0]
+    assert "0 solved; paused (continue in planbook watch); " in line
+
+
+def test_without_a_terminal_a_line_is_printed_at_intervals_and_at_the_end(run: Run) -> None:
+    lines = printed_lines(progress(run, [SOLVED]), every=0.2, seconds=0.5)
+    assert len(lines) >= 2
+    assert re.fullmatch(r"adapt on toy: 1/4 episodes, 1 solved \(100\.0%\); \d:\d\d elapsed; - left", lines[-1])
+
+
+def test_without_a_terminal_a_short_run_prints_nothing(run: Run) -> None:
+    assert printed_lines(progress(run, []), every=5, seconds=0) == []

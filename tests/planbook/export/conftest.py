@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows import BUILD, command_of, invoke
+from tests.flows import BUILD, command_of, succeed
 
 METHODS = (
     "adapt-textcraft-stepwise",
@@ -21,8 +21,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Map names to folders of runs: ``METHODS``, and ``toy``, a build that skips half of its episodes."""
     home = tmp_path_factory.mktemp("runs")
     for name in METHODS:
-        played = invoke(*command_of(name), "--model", f"recorded:{name}", "--out", home / name)
-        assert played.returncode == 0, played.printed
-    built = invoke(*BUILD, "--out", home / "toy")
-    assert built.returncode == 0, built.printed
+        succeed(*command_of(name), "--model", f"recorded:{name}", "--out", home / name)
+    succeed(*BUILD, "--out", home / "toy")
     return {folder.name: folder for folder in home.iterdir()}

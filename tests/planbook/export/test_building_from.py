@@ -8,7 +8,20 @@ import pytest
 
 from planbook.learning.tasks import read_source
 from planbook.results import read_folder
-from tests.flows import BUILD, SCRIPT, Finished, asks, events, files, history, invoke, refusal, scripted, without_times
+from tests.flows import (
+    BUILD,
+    SCRIPT,
+    Finished,
+    asks,
+    events,
+    files,
+    history,
+    invoke,
+    refusal,
+    scripted,
+    succeed,
+    without_times,
+)
 from tests.killing import KILLED, run_until_survived
 from tests.planbook.export.test_importing import FOREIGN, write_file
 
@@ -19,14 +32,21 @@ MODEL = ("--model", scripted())
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of `planbook build` of three episodes, which other runs of `planbook build` learn from."""
     folder = tmp_path_factory.mktemp("played") / "run"
-    assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", "3", "--out", folder).returncode == 0
+    succeed(*BUILD, "--types", "fetch", "--tasks-per-type", "3", "--out", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two episodes in which a plan of the user opened one box."""
+    folder = tmp_path_factory.mktemp("code") / "run"
+    opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
+    succeed("run", *opens, "--env", "toy", "--split", "all:2", "--out", folder)
     return folder
 
 
 def build(*arguments: object) -> Finished:
-    finished = invoke("build", *arguments, *MODEL, "--json")
-    assert finished.returncode == 0, finished.printed
-    return finished
+    return succeed("build", *arguments, *MODEL, "--json")
 
 
 def config(folder: Path) -> Any:
@@ -48,23 +68,10 @@ def test_building_from_the_episodes_of_a_building_run_learns_the_same(form: str,
         [(*place, body.replace(f"{SCRIPT.parent}/", "")) for *place, body in history(folder)]
         for folder in (tmp_path / "built", played)
     )
+    assert not [each for each in events(tmp_path / "built", "invocation") if each.scope != "run"]
     assert learned == original, "apart from the folder of the script, which a file does not name"
     expected = {"path": str(source), "sha256": read_source(source)[0].sha256, "episodes": 3}
     assert config(tmp_path / "built")["learning"]["given"] == [expected]
-
-
-@pytest.mark.deep
-def test_a_recorded_build_learns_the_same_rules_from_an_imported_copy_of_its_episodes(tmp_path: Path) -> None:
-    options = ("--tasks-per-type", 1, "--verify", "generated:10", "--model", "recorded:alfworld-generated")
-    built = invoke("build", "--env", "alfworld", "--split", "generated", *options, "--out", tmp_path / "built")
-    assert built.returncode == 0, built.printed
-    invoke("export", tmp_path / "built", "--format", "parquet", "--out", tmp_path / "x.parquet")
-    invoke("import", tmp_path / "x.parquet", "--out", tmp_path / "imported")
-    again = invoke("build", "--from", tmp_path / "imported", *options, "--out", tmp_path / "again", "--json")
-    assert again.returncode == 0, again.printed
-    assert files(tmp_path / "again" / "learned") == files(tmp_path / "built" / "learned")
-    assert history(tmp_path / "again") == history(tmp_path / "built")
-    assert not [each for each in events(tmp_path / "again", "invocation") if each.scope != "run"]
 
 
 def test_the_model_calls_of_copied_episodes_are_not_counted(played: Path, tmp_path: Path) -> None:
@@ -89,12 +96,12 @@ def test_episodes_are_chosen_by_type_and_skipped_once_their_type_was_solved_ofte
         assert (result["tasks"], result["left_out"]) == (tasks, left_out)
 
 
-def test_episodes_of_which_a_file_has_only_the_ending_are_not_learned_from(played: Path, tmp_path: Path) -> None:
-    opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
-    invoke("run", *opens, "--env", "toy", "--split", "all:2", "--out", tmp_path / "code")
+def test_episodes_of_which_a_file_has_only_the_ending_are_not_learned_from(
+    played: Path, code: Path, tmp_path: Path
+) -> None:
     file, imported = tmp_path / "solved.jsonl", tmp_path / "imported"
-    invoke("export", tmp_path / "code", played, "--solved", "--out", file)
-    assert invoke("import", file, "--out", imported).returncode == 0
+    invoke("export", code, played, "--solved", "--out", file)
+    succeed("import", file, "--out", imported)
     for source in (file, imported):
         more = ("--env", "toy", "--no-procedures", "--out", tmp_path / f"from {source.name}")
         assert build("--from", source, *more).result["by_type"] == {"fetch": [3, 3]}
@@ -110,26 +117,24 @@ def test_no_copied_episode_is_played_whatever_cause_its_file_names(played: Path,
     assert endings == ["task/0", "task/1", "task/2"]
 
 
-def test_copied_episodes_keep_their_goals(tmp_path: Path) -> None:
-    opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
-    invoke("run", *opens, "--env", "toy", "--split", "all:2", "--out", tmp_path / "code")
-    learn = ("--from", tmp_path / "code", "--types", "found", "--libraries-only")
+def test_copied_episodes_keep_their_goals(code: Path, tmp_path: Path) -> None:
+    learn = ("--from", code, "--types", "found", "--libraries-only")
     build(*learn, "--out", tmp_path / "own")
-    tasks: list[Any] = [event.body["task"] for event in events(tmp_path / "code", "task", "run")]
+    tasks: list[Any] = [event.body["task"] for event in events(code, "task", "run")]
     goals = [json.dumps({"task": task["id"], "goal": f"Please, {task['goal']}"}) for task in tasks]
     (tmp_path / "goals.jsonl").write_text("\n".join(goals))
     build(*learn, "--goals", tmp_path / "goals.jsonl", "--out", tmp_path / "reworded")
     assert files(tmp_path / "reworded" / "learned") == files(tmp_path / "own" / "learned")
 
 
-def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(played: Path, tmp_path: Path) -> None:
-    opens = ("--planner", "code", "--planner-option", "code=agent.open('box_1')")
-    invoke("run", *opens, "--env", "toy", "--split", "all:2", "--out", tmp_path / "code")
-    both = ("--from", tmp_path / "code", "--from", played, "--no-procedures", "--out", tmp_path / "built")
+def test_the_planner_is_that_of_the_episodes_or_the_default_if_they_differ(
+    played: Path, code: Path, tmp_path: Path
+) -> None:
+    both = ("--from", code, "--from", played, "--no-procedures", "--out", tmp_path / "built")
     assert build(*both).result["tasks"] == 5
     assert [source["episodes"] for source in config(tmp_path / "built")["learning"]["given"]] == [2, 3]
     assert config(tmp_path / "built")["planner"] == "automanual"
-    build("--from", tmp_path / "code", "--no-procedures", "--out", tmp_path / "alone")
+    build("--from", code, "--no-procedures", "--out", tmp_path / "alone")
     assert config(tmp_path / "alone")["planner"] == "code"
 
 
@@ -156,7 +161,7 @@ def test_a_run_is_not_resumed_while_its_source_is_changed(played: Path, tmp_path
     printed = refusal("run", "--resume", run, "--budget", "calls=100")
     assert "have changed since this run of `planbook build` began" in printed
     source.write_text(original)
-    assert invoke("run", "--resume", run, "--budget", "calls=100").returncode == 0
+    succeed("run", "--resume", run, "--budget", "calls=100")
     assert files(run / "learned") == files(played / "learned")
 
 
@@ -177,8 +182,3 @@ def test_unusable_sources_and_options_are_refused_and_leave_no_folder(played: Pa
         assert message in refusal("build", *arguments, *MODEL, "--out", tmp_path / "built")
         assert not (tmp_path / "built").exists()
     assert "planner" in refusal("build", "--from", played, "--out", tmp_path / "built")
-
-
-def test_copied_episodes_are_not_replayed(played: Path, tmp_path: Path) -> None:
-    build("--from", played, "--no-procedures", "--out", tmp_path / "built")
-    assert "were played elsewhere" in refusal("replay", tmp_path / "built")

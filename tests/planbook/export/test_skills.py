@@ -14,20 +14,20 @@ from planbook.export.verification import read_evidence, verified_skill
 from planbook.planner import Ending, Outcome
 from planbook.runs import Run
 from tests.command import ROOT, planbook
-from tests.flows import BUILD, Finished, files, invoke, refusal, scripted
+from tests.flows import BUILD, Finished, files, invoke, refusal, scripted, succeed
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("built") / "run"
-    assert invoke(*BUILD, "--tasks-per-type", 2, "--verify", "all:2", "--out", folder).returncode == 0
+    succeed(*BUILD, "--tasks-per-type", 2, "--verify", "all:2", "--out", folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def exported(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("skills")
-    assert invoke("skills", "export", built, "--out", folder).returncode == 0
+    succeed("skills", "export", built, "--out", folder)
     return folder
 
 
@@ -91,12 +91,6 @@ def test_changed_texts_are_reported_even_if_every_verdict_holds(skill: Path) -> 
     assert "changed files: SKILL.md, references/manual.md" in finished.printed
 
 
-def test_a_skill_without_evidence_is_refused(skill: Path) -> None:
-    (skill / "evidence.json").unlink()
-    for folder in (skill, skill.parent):
-        assert f"{skill / 'evidence.json'} cannot be read as the evidence" in refusal("skills", "verify", folder)
-
-
 def test_a_skill_is_not_verified_in_another_environment(skill: Path) -> None:
     refused = refusal("skills", "verify", skill, "--env", "textcraft")
     assert f"{skill} is a skill for the environment 'toy', not 'textcraft'; name 'toy' with --env" in refused
@@ -104,7 +98,7 @@ def test_a_skill_is_not_verified_in_another_environment(skill: Path) -> None:
 
 def test_a_procedure_of_an_earlier_run_is_not_exported(built: Path, tmp_path: Path) -> None:
     grown = ("build", "--env", "toy", "--library", built, "--task", "fetch/3", "--libraries-only", "--no-procedures")
-    assert invoke(*grown, "--model", scripted(), "--out", tmp_path / "more").returncode == 0
+    succeed(*grown, "--model", scripted(), "--out", tmp_path / "more")
     assert "fetch: it comes from the library, and this run did not verify it; export" in refusal(
         "skills", "export", tmp_path / "more"
     )
@@ -115,19 +109,20 @@ def test_a_verification_that_broke_before_its_episode_began_is_no_evidence(built
     with closing(Run.open(run, to_play=True)) as opened:
         broken = Ending(outcome=Outcome.BROKEN, cause="broken").model_dump(mode="json")
         opened.store.put("learn/0/procedure/0/verification/9/task/0", "outcome", 0, broken)
-    exported = invoke("skills", "export", run, "--json")
-    assert exported.returncode == 0, exported.printed
+    exported = succeed("skills", "export", run, "--json")
     assert exported.result["skills"].keys() == {"toy-fetch", "toy-fetch-two"}
 
 
-def test_a_folder_that_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_skill_or_building_run_is_refused(skill: Path, tmp_path: Path) -> None:
     invoke("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
     assert "is not a run of `planbook build`" in refusal("skills", "export", tmp_path / "run")
     assert "holds no skill" in refusal("skills", "verify", tmp_path / "run")
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    (broken / "evidence.json").write_text("{}")
-    assert "cannot be read as the evidence of a skill" in refusal("skills", "verify", broken)
+    unreadable = f"{skill / 'evidence.json'} cannot be read as the evidence of a skill"
+    (skill / "evidence.json").write_text("{}")
+    assert unreadable in refusal("skills", "verify", skill)
+    (skill / "evidence.json").unlink()
+    for folder in (skill, skill.parent):
+        assert unreadable in refusal("skills", "verify", folder)
 
 
 def test_a_skill_can_be_moved_together_with_the_files_of_its_environment(tmp_path: Path) -> None:
@@ -146,8 +141,8 @@ def test_a_skill_can_be_moved_together_with_the_files_of_its_environment(tmp_pat
     (home / "tasks.json").write_text(json.dumps({"tasks": tasks}))
     env = ("--env", f"module:{home}/notes.py:Notes", "-o", f"tasks={home}/tasks.json")
     model = f"scripted:{home}/model.py:answer"
-    assert invoke("build", *env, "--model", model, "--out", tmp_path / "run").returncode == 0
-    assert invoke("skills", "export", tmp_path / "run").returncode == 0
+    succeed("build", *env, "--model", model, "--out", tmp_path / "run")
+    succeed("skills", "export", tmp_path / "run")
     (skill,) = (tmp_path / "run" / "skills").iterdir()
     assert not [text for text in files(skill).values() if re.search(rf"{tmp_path}|{ROOT}|my files|[^/]files/", text)]
     lines = (skill / "SKILL.md").read_text().splitlines()
@@ -164,8 +159,8 @@ def test_a_skill_can_be_moved_together_with_the_files_of_its_environment(tmp_pat
 def test_the_command_that_verifies_a_skill_names_the_options_of_its_environment(tmp_path: Path) -> None:
     options = "--env alfworld -o paper_docs=true --split generated --seeds 0 --types pick_and_place".split()
     model = f"scripted:{ROOT}/tests/household_script.py:answer"
-    assert invoke("build", *options, "--model", model, "--out", tmp_path / "run").returncode == 0
-    assert invoke("skills", "export", tmp_path / "run", "--out", tmp_path).returncode == 0
+    succeed("build", *options, "--model", model, "--out", tmp_path / "run")
+    succeed("skills", "export", tmp_path / "run", "--out", tmp_path)
     found = evidence(tmp_path / "alfworld-pick-and-place")
     assert found["verify"] == "planbook skills verify . --env alfworld -o paper_docs=true"
     assert "files that are not part" not in (tmp_path / "alfworld-pick-and-place" / "SKILL.md").read_text()
@@ -184,20 +179,8 @@ def test_a_task_that_was_not_played_has_no_verdict(skill: Path, tmp_path: Path) 
     change(skill, tasks=tasks)
     ids = [each["task"]["id"] for each in tasks]
     chosen = [word for id in ids for word in ("--task", id)]
-    played = invoke(
-        "run",
-        "--env",
-        "toy",
-        *chosen,
-        "--planner",
-        "automanual",
-        "--model",
-        scripted(),
-        "--budget",
-        "calls=1",
-        "--out",
-        tmp_path / "run",
-    )
+    asking = ("--planner", "automanual", "--model", scripted(), "--budget", "calls=1")
+    played = invoke("run", "--env", "toy", *chosen, *asking, "--out", tmp_path / "run")
     assert played.returncode == 4, played.printed
     found = verified_skill(skill, read_evidence(skill), tmp_path / "run")
     assert set(found.changed) >= set(ids[1:])

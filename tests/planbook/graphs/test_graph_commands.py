@@ -1,4 +1,4 @@
-"""`planbook graph`, and other commands on the run of a prompt graph."""
+"""`planbook graph`, other commands on the run of a prompt graph, and AgentKit with a graph from a file."""
 
 import os
 import pty
@@ -12,16 +12,18 @@ from typing import Any
 
 import pytest
 
+from planbook.config import Config, effective_options
 from planbook.errors import MISSING
 from planbook.runs import Run
 from tests.command import ROOT, planbook
 from tests.executing import start, wait_until
-from tests.flows import Finished, invoke, refusal
+from tests.flows import Finished, invoke, refusal, succeed
+from tests.reported import Page
 
 DRIVE = ROOT / "tests" / "planner" / "graph" / "drive.yaml"
 SCRIPT = '''
 """Answers by what the last line of the question asks for."""
-import os, time
+import os
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -31,9 +33,6 @@ def answer(messages, sampling):
     prompt = messages[-1].content
     with open(HERE / "asked", "a") as file:
         file.write(prompt.replace("\\n", " ")[-60:] + "\\n")
-    slow = HERE / "slow"
-    if slow.exists():
-        time.sleep(float(slow.read_text()))
     if "users" in prompt and "JSON" in prompt:
         return '{"users": ["a bus", "a dog"], "crowded": "no"}'
     if "yes or no" in prompt:
@@ -76,21 +75,16 @@ def answered(folder: Path) -> int:
         return sum(1 for _ in opened.store.events("task/0", "ask"))
 
 
-def test_check_counts_the_nodes() -> None:
-    done = invoke("graph", "check", DRIVE)
-    assert (done.returncode, done.stdout) == (0, f"{DRIVE}: no faults; 7 nodes\n")
-
-
 def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = invoke("graph", "draw", DRIVE).stdout
     assert drawn.startswith("flowchart TD\n")
-    assert invoke("graph", "draw", DRIVE, "--out", tmp_path / "d.txt").returncode == 0
+    succeed("graph", "draw", DRIVE, "--out", tmp_path / "d.txt")
     assert (tmp_path / "d.txt").read_text() == drawn
     assert "cannot be written" in refusal("graph", "draw", DRIVE, "--out", tmp_path / "none" / "x.mmd")
     (tmp_path / "dot").write_text("#!/bin/sh\necho '<svg/>'\n")
     (tmp_path / "dot").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert invoke("graph", "draw", DRIVE, "--out", tmp_path / "drive.svg").returncode == 0
+    succeed("graph", "draw", DRIVE, "--out", tmp_path / "drive.svg")
     assert (tmp_path / "drive.svg").read_text() == "<svg/>\n"
     (tmp_path / "dot").unlink()
     without = invoke("graph", "draw", DRIVE, "--out", tmp_path / "y.svg")
@@ -101,7 +95,7 @@ def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_new_graph_has_no_faults_and_can_be_run(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    assert invoke("graph", "new", tmp_path / "mine").returncode == 0
+    succeed("graph", "new", tmp_path / "mine")
     text = path.read_text()
     assert f"planbook graph run {path} --set question=" in text
     assert invoke("graph", "check", path).stdout.startswith(f"{path}: no faults; 6 nodes")
@@ -179,22 +173,6 @@ def test_a_second_run_of_the_same_command_asks_nothing(tmp_path: Path, script: s
     assert calls(tmp_path) > 11
 
 
-@pytest.mark.deep
-def test_a_run_that_is_killed_twice_asks_no_answered_node_again(tmp_path: Path, script: str) -> None:
-    (tmp_path / "slow").write_text("0.15")
-    for _ in range(2):
-        before = calls(tmp_path) if (tmp_path / "asked").exists() else 0
-        child = start_run(script, tmp_path / "run")
-        wait_until(lambda: (tmp_path / "asked").exists() and calls(tmp_path) > before + 1)  # noqa: B023
-        child.kill()
-        child.communicate()
-        assert child.returncode == -signal.SIGKILL
-    (tmp_path / "slow").unlink()
-    lost = calls(tmp_path) - answered(tmp_path / "run")
-    assert result(script, tmp_path / "run", "--side-by-side", 2)["model_calls"] == 8
-    assert calls(tmp_path) == 8 + lost, "only nodes that had no answer yet are asked again"
-
-
 def test_ctrl_c_stops_a_run_that_waits_for_answers(tmp_path: Path) -> None:
     child = start_run(f"exchange:{tmp_path / 'box'}", tmp_path / "run")
     wait_until(lambda: len(list(tmp_path.glob("box/*.prompt.md"))) == 2)
@@ -246,7 +224,7 @@ def test_missing_or_faulty_arguments_are_named(tmp_path: Path, script: str) -> N
     arguments = ("graph", "run", DRIVE, "--model", script, "--out", tmp_path / "run")
     missing = "needs road (What is seen, in a sentence or two.): give it with --set road="
     assert missing in refusal(*arguments)
-    assert invoke(*arguments, "--set", f"road=@{tmp_path / 'road.txt'}").returncode == 0
+    succeed(*arguments, "--set", f"road=@{tmp_path / 'road.txt'}")
     assert "A ferry." in (tmp_path / "run" / "run.json").read_text()
     for wrong, message in (
         (("--set", "road=@none"), "cannot be read"),
@@ -281,7 +259,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     copy, hooks = tmp_path / "drive.yaml", tmp_path / "mine.py"
     copy.write_text(DRIVE.read_text())
     arguments = ("graph", "run", copy, "--model", script, "--out", tmp_path / "run")
-    assert invoke(*arguments, "--set", "road=A bridge.").returncode == 0
+    succeed(*arguments, "--set", "road=A bridge.")
     other = refusal(*arguments, "--set", "road=A ferry.")
     assert "holds a run with other settings (planner_options.given.road: A bridge., now A ferry.)" in other
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
@@ -290,7 +268,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     copy.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
     hooks.write_text("def f(composing):\n    return 'once'\n")
     hooked = ("graph", "run", copy, "--model", script, "--out", tmp_path / "hooked")
-    assert invoke(*hooked).returncode == 0
+    succeed(*hooked)
     hooks.write_text("def f(composing):\n    return 'twice'\n")
     refused = planbook(*hooked)  # in another process, since a process executes a file only once
     assert "a hook has changed" in " ".join(refused.stderr.split())
@@ -303,17 +281,80 @@ def test_other_commands_say_that_the_folder_holds_the_run_of_a_graph(tmp_path: P
     for command in ("watch", "rules", "replay", "run --resume"):
         printed = invoke(*command.split(), tmp_path / "run").printed
         assert "holds passes of a prompt graph, without an environment" in printed
-        assert "show them with `planbook show` or `planbook report`" in printed
 
 
 def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
     assert run(script, tmp_path / "run", "--passes", 2).returncode == 0
-    shown = invoke("show", tmp_path / "run", 0, "--prompts")
-    assert shown.returncode == 0, shown.printed
+    shown = succeed("show", tmp_path / "run", 0, "--prompts")
     assert "\ntype graph, seed 0\n" in shown.stdout
     for message in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
         assert message in shown.stdout
     spans = invoke("show", tmp_path / "run", "drive", "--json").result["spans"]
     assert [span["data"]["node"] for span in spans][:4] == ["users", "signs", "users:1", "users:2"]
-    assert invoke("report", tmp_path / "run", "--out", tmp_path / "report.html").returncode == 0
+    succeed("report", tmp_path / "run", "--out", tmp_path / "report.html")
     assert "reroute" in (tmp_path / "report.html").read_text()
+
+
+GRAPH = """
+nodes:
+  look: {prompt: "What is in {{ db.world.observation }}?", model: scout}
+  act: {prompt: "Go on.", after: [look], expect: code}
+code: act
+"""
+MODELS = """
+def scout(messages, sampling):
+    return "I see boxes."
+
+
+def act(messages, sampling):
+    return "```python\\nagent.open('box_1')\\n```"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.yaml").write_text(GRAPH)
+    (tmp_path / "models.py").write_text(MODELS)
+    return tmp_path
+
+
+def play(folder: Path, *more: str, graph: str = "mine.yaml") -> Finished:
+    task = ("--planner", "agentkit", "--env", "toy", "--task", "fetch/0")
+    graph = str(folder / graph) if graph.endswith(".yaml") else graph
+    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2")
+    return invoke("run", *task, *options, "--out", folder / "run", *more)
+
+
+def test_a_graph_from_a_file_asks_the_roles_that_it_names(folder: Path) -> None:
+    models = (f"scout=scripted:{folder / 'models.py'}:scout", f"graph=scripted:{folder / 'models.py'}:act")
+    finished = play(folder, "--model", models[0], "--model", models[1], "--json")
+    assert finished.returncode == 0, finished.printed
+    assert (finished.result["model_calls"], finished.result["mean_actions"]) == (4, 2.0)
+    succeed("report", folder / "run")
+    page = Page(folder / "run" / "report.html")
+    assert any("promptlook2" in table.replace(" ", "").replace("\n", "") for table in page.all("table"))
+
+
+@pytest.mark.parametrize(
+    ("graph", "role", "messages"),
+    [
+        ("mine.yaml", "scouts=", ("there is no role 'scouts'", "scout,")),
+        ("nosuch", "", ("there is no graph nosuch; name a YAML file",)),
+        ("broken.yaml", "", ("broken.yaml:3:",)),
+    ],
+)
+def test_unknown_roles_and_unreadable_graphs_are_refused(
+    folder: Path, graph: str, role: str, messages: tuple[str, ...]
+) -> None:
+    (folder / "broken.yaml").write_text("nodes:\n  act:\n    expect: codes\n    prompt: Go on.\ncode: act\n")
+    refused = play(folder, "--model", f"{role}scripted:{folder / 'models.py'}:act", graph=graph)
+    assert refused.returncode == 2
+    assert all(message in refused.printed for message in messages), refused.printed
+    assert not (folder / "run").exists()
+
+
+def test_options_have_defaults_that_depend_on_the_environment() -> None:
+    config = Config(planner="agentkit", env="shopping", actions=1, models={})
+    expected = {"graph": "shopping", "steps": 25, "actions_per_step": None, "max_concurrent": 1}
+    assert effective_options(config, "shopping") == expected
+    assert [effective_options(config, env)["graph"] for env in ("toy", "moon")] == ["general", "general"]

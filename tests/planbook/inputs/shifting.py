@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.flows import invoke
 
 SHIFTING = '''
@@ -64,3 +66,11 @@ def play_shifting(folder: Path) -> Path:
     (folder / "plan.py").write_text(PLAN)
     invoke("exec", folder / "plan.py", "--env", folder / "shifting.py", "--out", folder / "run")
     return folder / "run"
+
+
+def play_broken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Play them so that the second is broken, for a reason that no longer exists. Return the folder of the run."""
+    monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
+    run = play_shifting(folder)
+    monkeypatch.delenv("SHIFTING_BROKEN")
+    return run

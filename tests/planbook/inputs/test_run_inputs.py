@@ -1,9 +1,9 @@
-"""A run records its inputs, which are all parts that decide what is played, so that a change is noticed."""
+"""The folder of a run belongs to one process, and records the inputs of the run, so that a change is noticed."""
 
 import json
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,24 @@ from planbook.envs import Selection
 from planbook.envs.alfworld import generated
 from planbook.envs.alfworld.tasks import DATA_FOLDER, GAME_FILE
 from planbook.envs.toy import Toy
+from planbook.errors import BadRun
 from planbook.inputs import current_inputs, data_digests, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS, Sampling
 from planbook.planner.models.recordings import read_recording
-from planbook.runs import InputChange, Run, RunInputs, changed_inputs, changed_versions, installed as versions_module
+from planbook.runs import (
+    InputChange,
+    Run,
+    RunInputs,
+    changed_inputs,
+    changed_versions,
+    installed as versions_module,
+    is_claimed,
+    new_folder,
+)
 from tests.command import planbook
-from tests.flows import events, invoke, refusal
-from tests.planbook.inputs.shifting import play_shifting, read_run_file, rewrite
+from tests.flows import events, invoke, refusal, succeed, write_scripted_model
+from tests.planbook.inputs.shifting import play_broken, read_run_file, rewrite
 from tests.shelf import write_shelf
 
 FEW, MORE = ("--budget", "actions=2"), ("--budget", "actions=1000")
@@ -64,8 +74,7 @@ def test_a_changed_game_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     printed = refusal("run", "--resume", run, *MORE)
     assert "data games: changed" in printed
     assert "planbook rerun" in printed.partition("--allow-changed")[0]
-    again = invoke("rerun", run, "--out", tmp_path / "again", *MORE)
-    assert again.returncode == 0
+    again = succeed("rerun", run, "--out", tmp_path / "again", *MORE)
     assert "data games: changed" in again.printed
 
 
@@ -103,17 +112,14 @@ def test_a_change_before_the_first_episode_is_only_reported(tmp_path: Path) -> N
     tasks = chosen.environment.select(Selection())
     Run.create(tmp_path / "run", chosen, tasks, inputs=current_inputs(chosen, tasks)).close()
     write_shelf(tmp_path, "cup_1")
-    resumed = invoke("run", "--resume", tmp_path / "run")
-    assert resumed.returncode == 0
+    resumed = succeed("run", "--resume", tmp_path / "run")
     assert "different inputs: the environment's file shelf.py: changed" in resumed.printed
 
 
 def test_a_changed_environment_file_is_refused_until_it_is_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
-    folder = play_shifting(tmp_path)
-    monkeypatch.delenv("SHIFTING_BROKEN")
+    folder = play_broken(tmp_path, monkeypatch)
     environment = tmp_path / "shifting.py"
     environment.write_text(environment.read_text() + "# another line\n")
     refused = planbook("run", "--resume", folder, "--again", "broken")
@@ -180,46 +186,41 @@ def test_an_mcp_server_with_changed_tools_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_changed_version_is_only_reported(tmp_path: Path) -> None:
-    assert invoke("run", "--env", "toy", "--out", tmp_path / "run").returncode == 0
+    succeed("run", "--env", "toy", "--out", tmp_path / "run")
+    assert "alfworld" not in read_run_file(tmp_path / "run")["versions"], "only those that the environment uses"
     rewrite(tmp_path / "run", lambda file: file["versions"].update(pydantic="1.0"))
-    resumed = invoke("run", "--resume", tmp_path / "run")
-    assert resumed.returncode == 0
+    resumed = succeed("run", "--resume", tmp_path / "run")
     assert "This run began with different versions: pydantic 1.0, now 2." in resumed.printed
-    again = invoke("rerun", tmp_path / "run", "--out", tmp_path / "again")
-    assert again.returncode == 0
+    again = succeed("rerun", tmp_path / "run", "--out", tmp_path / "again")
     assert "pydantic 1.0, now 2." in again.printed
 
 
 def test_other_versions_of_an_environment_are_reported_on_resume(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
-    folder = play_shifting(tmp_path)
-    monkeypatch.delenv("SHIFTING_BROKEN")
+    folder = play_broken(tmp_path, monkeypatch)
     monkeypatch.setenv("SHIFTING_VERSION", "2")
-    resumed = invoke("run", "--resume", folder, "--again", "broken")
-    assert resumed.returncode == 0
+    resumed = succeed("run", "--resume", folder, "--again", "broken")
     warning = "Versions have changed since earlier episodes of this run: shifting 1, now 2."
     assert warning in resumed.printed + caplog.text
 
 
 GRAPH = "nodes:\n  act: {prompt: 'Write the next line.', expect: code}\ncode: act\n"
-MODEL = "def act(messages, sampling):\n    return \"```python\\nagent.open('box_1')\\n```\"\n"
 
 
 def test_a_run_keeps_its_graph_file_and_a_changed_graph_is_another_run(tmp_path: Path) -> None:
-    graph, script, run = tmp_path / "mine.yaml", tmp_path / "model.py", tmp_path / "run"
+    graph, run = tmp_path / "mine.yaml", tmp_path / "run"
     graph.write_text(GRAPH)
-    script.write_text(MODEL)
-    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2", "--model", f"scripted:{script}:act")
+    model = write_scripted_model(tmp_path, "```python\nagent.open('box_1')\n```")
+    options = ("--planner-option", f"graph={graph}", "--planner-option", "steps=2", "--model", model)
     command = ("run", "--env", "toy", "--task", "fetch/0", "--planner", "agentkit", *options, "--out", run)
-    assert invoke(*command).returncode == 0
+    succeed(*command)
     assert read_run_file(run)["config"]["planner_options"]["text"] == GRAPH
     assert {"graph mine", "node.j2"} <= read_run_file(run)["inputs"]["prompts"].keys()
     graph.write_text(GRAPH.replace("next line", "next two lines"))
     assert "holds a run with other settings (planner_options.text)" in refusal(*command)
     graph.unlink()
-    assert invoke("run", "--resume", run).returncode == 0
+    succeed("run", "--resume", run)
     assert "1 same" in invoke("rerun", run, "--out", tmp_path / "again").printed
 
 
@@ -249,11 +250,11 @@ def test_demonstrations_starts_recordings_prices_and_seeds_are_inputs() -> None:
 
 
 def test_a_run_of_an_older_planbook_without_inputs_is_resumed(tmp_path: Path) -> None:
-    assert invoke("run", "--env", "toy", "--out", tmp_path / "run").returncode == 0
+    succeed("run", "--env", "toy", "--out", tmp_path / "run")
     for name in ("inputs", "rerun_of"):
         rewrite(tmp_path / "run", lambda file: file.pop(name))  # noqa: B023
     rewrite(tmp_path / "run", lambda file: file["versions"].pop(versions_module.CODE))
-    assert invoke("run", "--resume", tmp_path / "run").returncode == 0
+    succeed("run", "--resume", tmp_path / "run")
     assert changed_inputs(None, RunInputs(data={"games": "0"})) == []
 
 
@@ -267,3 +268,77 @@ def test_versions_that_were_not_recorded_are_no_change() -> None:
     assert changed_versions({"a": "1"}, {"a": "1", "b": "2"}) == []
     assert changed_versions({"a": "1"}, {}) == []
     assert changed_versions({"a": "1"}, {"a": "2"}) == [InputChange("versions", "a", "1", "2")]
+
+
+CONFIG = Config(planner="procedures", env="toy", actions=30)
+TASKS = Toy.tasks(Selection())
+
+
+def test_a_run_is_played_by_one_process_at_a_time(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", CONFIG, TASKS)
+    with pytest.raises(BadRun, match="another process"):
+        Run.create(tmp_path / "run", CONFIG, TASKS)
+    with pytest.raises(BadRun, match="another process"):
+        Run.open(tmp_path / "run", to_play=True)
+    Run.open(tmp_path / "run").close()  # reading is allowed
+    run.close()
+    Run.create(tmp_path / "run", CONFIG, TASKS).close()
+
+
+@pytest.mark.parametrize("left", [(), ("run.db",), ("run.db", "run.db-wal", "run.db-shm"), ("run.db", "run.new")])
+def test_a_folder_whose_creation_was_interrupted_is_created_again(tmp_path: Path, left: tuple[str, ...]) -> None:
+    (tmp_path / "run").mkdir()
+    for name in left:
+        (tmp_path / "run" / name).write_bytes(b"half")
+    run = Run.create(tmp_path / "run", CONFIG, TASKS)
+    assert len(run.entries()) == len(TASKS)
+    run.close()
+
+
+def test_a_folder_with_other_files_is_left_unchanged(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(BadRun, match=r"thesis\.tex"):
+        Run.create(tmp_path, CONFIG, TASKS)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_is_claimed_before_it_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claimed, iterdir = list[bool](), Path.iterdir
+
+    def list_folder(folder: Path) -> Iterator[Path]:
+        claimed.append(is_claimed(folder))
+        return iterdir(folder)
+
+    monkeypatch.setattr(Path, "iterdir", list_folder)
+    Run.create(tmp_path / "run", CONFIG, TASKS).close()
+    assert claimed == [True]
+    assert not is_claimed(tmp_path / "run")
+
+
+def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(BadRun, match="Not a directory"):
+        Run.create(tmp_path / "file" / "run", CONFIG, TASKS)
+    with pytest.raises(BadRun, match="cannot hold a run"):
+        Run.create(tmp_path / "file", CONFIG, TASKS)
+
+
+def test_settings_that_differ_from_those_of_the_folder_are_named(tmp_path: Path) -> None:
+    Run.create(tmp_path / "run", CONFIG, TASKS).close()
+    other = CONFIG.model_copy(update={"selection": Selection(seeds=(7,)), "seed": 3})
+    with pytest.raises(BadRun, match=r"other settings \(--seed: 0, now 3; --seeds: none, now 7\)"):
+        Run.create(tmp_path / "run", other, TASKS)
+
+
+def test_runs_of_the_same_second_have_different_folders(tmp_path: Path) -> None:
+    assert len({new_folder(CONFIG, tmp_path) for _ in range(5)}) == 5
+
+
+def test_each_repeat_is_an_entry(tmp_path: Path) -> None:
+    run = Run.create(tmp_path / "run", CONFIG.model_copy(update={"repeats": 2}), TASKS)
+    assert [(entry.task.id, entry.repeat) for entry in run.entries()][:: len(TASKS)] == [("fetch/0", 0), ("fetch/0", 1)]
+    run.close()
+
+
+def test_a_run_with_more_repeats_than_the_option_allows_is_read() -> None:
+    assert Config.model_validate(CONFIG.model_dump() | {"repeats": 2_000}).repeats == 2_000

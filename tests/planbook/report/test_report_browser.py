@@ -11,7 +11,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from planbook.report import report_runs
 from tests.browser import need_browser
 from tests.reading import OVERFLOW, SIZES, Reader, reading
-from tests.reported import FAULTY, run_with_prompts, write_closed_run
+from tests.reported import run_with_prompts, write_closed_run
 from tests.rows import new_run
 
 pytestmark = pytest.mark.browser
@@ -52,17 +52,6 @@ def reader(file: Path) -> Iterator[ReportReader]:
         found.ask("localStorage.clear()")
 
 
-def test_an_episode_is_decompressed_when_it_is_opened(reader: ReportReader) -> None:
-    reader.show()
-    assert reader.ask(SHOWN) == 6
-    assert reader.ask("return document.querySelectorAll('.episode .cell').length") == 0
-    reader.ask("document.querySelector('#run-0-0 > summary').click()")
-    reader.opened("run-0-0")
-    inside = reader.ask("return document.querySelector('#run-0-0').textContent")
-    assert FAULTY.split("\n", 1)[0] in inside
-    assert reader.ask("return document.querySelectorAll('#run-0-0 pre:empty').length") == 0
-
-
 def test_the_policy_of_the_page_blocks_injected_scripts(file: Path, tmp_path: Path) -> None:
     """No text of a run can become an element of the page, so the test inserts elements itself."""
     attacked = tmp_path / "attacked.html"
@@ -74,16 +63,6 @@ def test_the_policy_of_the_page_blocks_injected_scripts(file: Path, tmp_path: Pa
     assert reader.driver.title == "asked · planbook report"
     refused = reader.errors()
     assert sum("Content Security Policy" in entry["message"] for entry in refused) >= 2
-
-
-def test_the_page_sends_no_requests(reader: ReportReader) -> None:
-    reader.driver.execute_cdp_cmd("Network.enable", {})
-    reader.show("#run-0-0")
-    reader.opened("run-0-0")
-    reader.ask("scrollTo(0, document.body.scrollHeight)")
-    asked = reader.ask("return performance.getEntriesByType('resource').map((each) => each.name)")
-    assert [name for name in asked if not name.startswith(("data:", "blob:"))] == []
-    reader.driver.execute_cdp_cmd("Network.disable", {})
 
 
 def test_a_link_opens_its_episode_and_marks_the_step(reader: ReportReader) -> None:
@@ -98,14 +77,6 @@ def test_a_link_opens_its_episode_and_marks_the_step(reader: ReportReader) -> No
     reader.ask("location.hash = '#run-0-0-cell-0'")
     reader.opened("run-0-0")
     reader.wait("return document.querySelector('#run-0-0-cell-0').classList.contains('linked')")
-
-
-def test_the_link_of_an_episode_leads_to_it(reader: ReportReader) -> None:
-    reader.show("#run-0-0-cell-0")
-    reader.opened("run-0-0")
-    reader.ask("document.querySelector('#run-0-0 .facts .link').click()")
-    reader.wait("return document.querySelector('#run-0-0').classList.contains('linked')")
-    assert reader.ask("return location.hash") == "#run-0-0"
 
 
 def test_episodes_are_filtered_by_outcome_cause_and_words(reader: ReportReader) -> None:
@@ -167,12 +138,14 @@ def test_keys_move_through_episodes_and_steps(reader: ReportReader) -> None:
     assert reader.ask("return document.activeElement.parentElement.id") == "run-0-4", "from the focused episode"
 
 
-def test_the_theme_follows_the_system(reader: ReportReader) -> None:
-    paper = "return getComputedStyle(document.body).backgroundColor"
+def test_the_page_and_its_chart_follow_the_theme_of_the_system(reader: ReportReader) -> None:
+    colours = """const [line] = document.querySelectorAll('figure.chart > svg[role=img] .line');
+        return [getComputedStyle(document.body).backgroundColor, getComputedStyle(line).stroke]"""
     reader.show(theme="light")
-    light = reader.ask(paper)
+    assert reader.ask("return document.querySelector('.chart .line > title').textContent").startswith("asked:")
+    light = reader.ask(colours)
     reader.show(theme="dark")
-    assert reader.ask(paper) != light
+    assert [one == other for one, other in zip(reader.ask(colours), light, strict=True)] == [False, False]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -11,7 +11,7 @@ import pytest
 
 from planbook.planner import Spending
 from planbook.report.sections import costs, money_per_solved
-from planbook.results import read_run
+from planbook.results import read_folder, read_run
 from planbook.runs import Run
 from planbook.spending import Pricing, load_pricing
 from planbook.wording import PRICE_UNKNOWN, format_money
@@ -50,8 +50,7 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def count_costs(folder: Path, price: Pricing) -> Mapping[str, Mapping[str, Spending]]:
-    with closing(Run.open(folder)) as run:
-        return read_run(run, "run", price).costs
+    return read_folder(folder, price).costs
 
 
 def expected(column: int) -> dict[str, float]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from planbook.config import Config, effective_options
 from planbook.envs import Action, Observation, chromium
 from planbook.planner import Step
 from planbook.planner.journal import RecordedSpan, instant_event, spans_in
@@ -149,13 +148,6 @@ def test_goals_recorded_by_planbook_0_1_are_shown(tmp_path: Path) -> None:
         assert words in body
     assert "<b> no tree" not in page.source
     assert "goals tried 2, done 1, failed 1" in page.all("section", class_="figures")[0]
-
-
-def test_the_default_graph_of_the_environment_is_an_option_in_charts() -> None:
-    def graph_of(env: str) -> Any:
-        return effective_options(Config(planner="agentkit", env=env, actions=5), env)["graph"]
-
-    assert [graph_of(env) for env in ("toy", "crafter", "moon")] == ["general", "crafter", "general"]
 
 
 def test_recalled_texts_are_shown_as_texts(tmp_path: Path) -> None:

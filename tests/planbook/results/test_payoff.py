@@ -17,7 +17,7 @@ from planbook.planner import Spending
 from planbook.results import payoff_of, read_folder, read_run
 from planbook.results.learning_cost import LearningPayoff
 from planbook.runs import Run
-from tests.flows import BUILD, Finished, invoke, scripted
+from tests.flows import BUILD, Finished, invoke, scripted, succeed
 
 TEST = ("test", "--env", "toy", "--model", scripted(), "--procedures-first")
 
@@ -33,9 +33,7 @@ def home(built_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def curve(home: Path) -> Finished:
     """The result of the curve."""
-    finished = invoke(*TEST, "--library", home / "built", "--after", "0,2,4", "--out", home / "curve", "--json")
-    assert finished.returncode == 0, finished.printed
-    return finished
+    return succeed(*TEST, "--library", home / "built", "--after", "0,2,4", "--out", home / "curve", "--json")
 
 
 def payoff(folder: Path) -> Any:
@@ -104,7 +102,7 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
     assert f"after-4: {line}, compared with after-0" in invoke("stats", folder).printed
     assert f"B: {line}, compared with A" in invoke("compare", folder / "after-0", folder / "after-4").printed
     other = ("--planner-option", "replans=0", "--after", 0, "--out", home / "other")
-    assert invoke(*TEST, "--library", home / "built", *other).returncode == 0
+    succeed(*TEST, "--library", home / "built", *other)
     compared = f"{line}, compared with curve/after-0"
     assert compared in invoke("stats", home / "other", folder).printed, "a baseline has the same settings"
     assert "learning are saved" not in invoke("compare", home / "other", folder / "after-4").printed
@@ -119,7 +117,7 @@ def test_test_stats_and_compare_report_the_break_even(home: Path, curve: Finishe
 def test_a_run_whose_library_has_no_knowledge_is_a_baseline(home: Path, curve: Finished, tmp_path: Path) -> None:
     (tmp_path / "empty" / "toy").mkdir(parents=True)
     default = ("--sampling", "temperature=0")  # that it is given makes no difference
-    assert invoke(*TEST, *default, "--library", tmp_path / "empty", "--out", tmp_path / "without").returncode == 0
+    succeed(*TEST, *default, "--library", tmp_path / "empty", "--out", tmp_path / "without")
     assert payoff(tmp_path / "without")["learning_tokens"] == 0
     compared = invoke("compare", tmp_path / "without", home / "curve" / "after-4").printed
     assert "the tokens spent on learning are saved after" in compared
@@ -143,7 +141,7 @@ def tokens(*folders: Path) -> int:
 def test_learning_counts_once_in_a_group_and_no_baseline_has_learned(home: Path, tmp_path: Path) -> None:
     """The second library was built on the first."""
     first, second, after_4 = home / "built", tmp_path / "second", home / "curve" / "after-4"
-    assert invoke(*BUILD, "--task", "fetch/7", "--library", first, "--out", second).returncode == 0
+    succeed(*BUILD, "--task", "fetch/7", "--library", first, "--out", second)
     curve = invoke(*TEST, "--library", second, "--after", "0,1", "--out", tmp_path / "curve", "--json")
     after_1 = tmp_path / "curve" / "after-1"
     (row,) = invoke("stats", "--by", "env", after_4, after_1, "--json").result["rows"]
@@ -157,7 +155,7 @@ def test_learning_counts_once_in_a_group_and_no_baseline_has_learned(home: Path,
 @pytest.mark.usefixtures("curve")
 def test_a_build_from_copied_episodes_has_no_break_even(home: Path, tmp_path: Path) -> None:
     played = home / "curve" / "after-0"
-    assert invoke("build", "--from", played, "--model", scripted(), "--out", tmp_path / "copied").returncode == 0
+    succeed("build", "--from", played, "--model", scripted(), "--out", tmp_path / "copied")
     assert "are saved after" not in invoke("compare", played, tmp_path / "copied").printed
 
 
@@ -167,9 +165,9 @@ def test_learning_after_the_start_of_a_test_does_not_count(tmp_path: Path) -> No
     assert invoke(*BUILD, "--tasks-per-type", 2, "--budget", "calls=8", "--out", library).returncode == 4
     spent = tokens(library)
     assert spent > read_folder(library).building_states[-1].tokens, "learning from an episode was interrupted"
-    assert invoke("test", "--env", "toy", "--model", "none", "--library", library, "--out", tested).returncode == 0
+    succeed("test", "--env", "toy", "--model", "none", "--library", library, "--out", tested)
     assert payoff(tested)["learning_tokens"] == spent
-    assert invoke("build", "--resume", library, "--budget", "calls=99").returncode == 0
+    succeed("build", "--resume", library, "--budget", "calls=99")
     assert tokens(library) > spent
     for days in (-1, 2):
         with closing(sqlite3.connect(library / "run.db")) as store, store:
@@ -192,11 +190,11 @@ def test_the_cost_of_learning_of_an_imported_run_is_unknown(
     """Except if all episodes are from runs that learned nothing."""
     monkeypatch.chdir(home)  # which holds a folder with the name of the run's library
     if not (home / "free").exists():
-        assert invoke("run", "--env", "toy", "--split", "all:2", "--out", "free").returncode == 0
+        succeed("run", "--env", "toy", "--split", "all:2", "--out", "free")
     rows = {}
     for folder, originals in {"imported": names, "nothing-learned": ["free"]}.items():
         invoke("export", *originals, "--out", tmp_path / f"{folder}.jsonl")
-        assert invoke("import", tmp_path / f"{folder}.jsonl", "--out", tmp_path / folder).returncode == 0
+        succeed("import", tmp_path / f"{folder}.jsonl", "--out", tmp_path / folder)
         (rows[folder],) = invoke("stats", tmp_path / folder, "--json").result["rows"]
     assert (rows["imported"]["paying"], rows["imported"]["building"]) == (None, building)
     assert rows["nothing-learned"]["paying"]["learning_calls"] == 0
@@ -206,7 +204,7 @@ def test_the_cost_of_a_library_in_a_database_that_cannot_be_read_is_unknown(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = Path(shutil.copytree(home / "built", tmp_path / "built"))
-    assert invoke(*TEST, "--library", library, "--after", 4, "--out", tmp_path / "tested").returncode == 0
+    succeed(*TEST, "--library", library, "--after", 4, "--out", tmp_path / "tested")
     assert payoff(tmp_path / "tested")["learning_tokens"]
     file = library / "run.json"
     file.write_text(
@@ -245,7 +243,6 @@ def test_the_cost_of_learning_is_read_once_for_a_run_that_is_watched(home: Path,
 def test_nothing_is_reported_if_nothing_was_spent_on_learning_or_its_cost_is_unknown(
     command: str, tmp_path: Path
 ) -> None:
-    played = invoke(*command.split(), "--out", tmp_path / "run")
-    assert played.returncode == 0
+    played = succeed(*command.split(), "--out", tmp_path / "run")
     assert "with learning" not in played.printed
     assert "with learning" not in invoke("stats", tmp_path / "run").printed

@@ -1,25 +1,26 @@
-"""The summary of a run: every task counts in the denominator."""
+"""The summary of a run: every task counts in the denominator, and reasons for failure are described in words."""
 
 import pytest
 from hypothesis import given, strategies as st
 
 from planbook.envs import Task, Verdict
-from planbook.planner import Ending, Outcome, Spending
+from planbook.planner import Ending, Feedback, FeedbackKind, Outcome, Spending
+from planbook.planner.types import NOT_JUDGED, Judgement
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary, failure_lines, results_table, spending_lines, summarise
 from planbook.runs import EpisodeEntry
-from tests.rows import results
+from planbook.terminal.episode import ending_text
+from planbook.wording import cause_text, describe_event, reason_text
+from tests.rows import results, summed
 
 SOLVED = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0), actions=4)
 FAILED = Ending(outcome=Outcome.FAILURE, cause="raised", actions=10)
 BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken", message="the browser died")
 
 
-def summed(types: str, *endings: Ending, repeats: int = 1) -> Summary:
-    """Summarise episodes whose types are the letters of ``types``. Episodes without an ending were not run."""
-    tasks = [Task(id=f"{kind}/{n}", env="toy", split="all", type=kind, goal="g") for n, kind in enumerate(types)]
-    entries = [EpisodeEntry(index=n, task=task, repeat=n * repeats // len(types)) for n, task in enumerate(tasks)]
-    return summarise(results(entries, dict(enumerate(endings))), 1.0, "run")
+def ended(types: str, *endings: Ending, repeats: int = 1, spent: Spending | None = None) -> Summary:
+    """Summarise episodes, of which the first have these endings, and the others were not run."""
+    return summed(types, dict(enumerate(endings)), repeats=repeats, spent=spent)
 
 
 def columns_of(summary: Summary) -> dict[str, list[str]]:
@@ -29,7 +30,7 @@ def columns_of(summary: Summary) -> dict[str, list[str]]:
 
 
 def test_broken_and_unplayed_episodes_count_as_not_solved() -> None:
-    summary = summed("aabb", SOLVED, FAILED, BROKEN)
+    summary = ended("aabb", SOLVED, FAILED, BROKEN)
     assert (summary.tasks, summary.solved) == (4, 1)
     assert summary.by_type == {"a": (1, 2), "b": (0, 2)}
     assert summary.failures == {"raised": 1, "broken": 1, "not_run": 1}
@@ -48,19 +49,19 @@ def test_broken_and_unplayed_episodes_count_as_not_solved() -> None:
 
 
 def test_a_completely_played_run_has_no_columns_for_unplayed_episodes() -> None:
-    summary = summed("aa", SOLVED, FAILED)
+    summary = ended("aa", SOLVED, FAILED)
     assert {"broken", "not run"}.isdisjoint(columns_of(summary))
     assert not any("Broken" in line for line in failure_lines(summary))
 
 
 def test_repeats_have_a_spread() -> None:
-    summary = summed("aaaa", SOLVED, SOLVED, SOLVED, FAILED, repeats=2)
+    summary = ended("aaaa", SOLVED, SOLVED, SOLVED, FAILED, repeats=2)
     assert summary.solved_by_repeat == (2, 1)
     assert summary.solved_sd == pytest.approx(0.35355, abs=1e-5)
 
 
 def test_repeats_that_were_not_all_played_have_no_spread() -> None:
-    assert not any("standard deviation" in line for line in failure_lines(summed("aaaa", SOLVED, SOLVED, repeats=2)))
+    assert not any("standard deviation" in line for line in failure_lines(ended("aaaa", SOLVED, SOLVED, repeats=2)))
 
 
 def test_the_spread_compares_success_rates_if_repeats_differ_in_size() -> None:
@@ -72,29 +73,24 @@ def test_the_spread_compares_success_rates_if_repeats_differ_in_size() -> None:
 
 def test_means_are_rounded_only_once() -> None:
     moves = [SOLVED.model_copy(update={"actions": 1 + (n < 8)}) for n in range(23)]
-    assert columns_of(summed("a" * 23, *moves))["mean actions"] == ["1.35", "1.35"]
+    assert columns_of(ended("a" * 23, *moves))["mean actions"] == ["1.35", "1.35"]
 
 
 def test_costs_per_task_are_divided_by_the_tasks_that_were_run() -> None:
     spent = Spending(calls=1, prompt=10, completion=2)
-    entries = [
-        EpisodeEntry(index=n, task=Task(id=f"a/{n}", env="toy", split="all", type="a", goal="g")) for n in range(4)
-    ]
-    line, *_ = spending_lines(summarise(results(entries, {0: SOLVED, 1: BROKEN}), 1.0, "run", spent))
+    line, *_ = spending_lines(ended("aaaa", SOLVED, BROKEN, spent=spent))
     assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00; 0.5 calls and 6 tokens per task."
-    line, *_ = spending_lines(summarise(results(entries, {}), 1.0, "run", spent))
+    line, *_ = spending_lines(ended("aaaa", spent=spent))
     assert line == "1 model call; 10 prompt and 2 completion tokens; $0.00."
     recorded = spent.model_copy(update={"replayed": 1, "reworded": 1})
-    line, reworded = spending_lines(summarise(results(entries, {}), 1.0, "run", recorded))
+    line, reworded = spending_lines(ended("aaaa", spent=recorded))
     assert line.startswith("1 model call, from a recording; ")
     assert reworded.startswith("1 recorded reply answered a prompt whose wording has changed since; ")
 
 
 def test_costs_of_a_run_with_repeats_are_given_per_episode() -> None:
     spent = Spending(calls=6, prompt=60, completion=12)
-    task = Task(id="a/0", env="toy", split="all", type="a", goal="g")
-    entries = [EpisodeEntry(index=n, task=task, repeat=n) for n in range(3)]
-    line, *_ = spending_lines(summarise(results(entries, dict.fromkeys(range(3), SOLVED)), 1.0, "run", spent))
+    line, *_ = spending_lines(ended("aaa", SOLVED, SOLVED, SOLVED, repeats=3, spent=spent))
     assert line.endswith("; 2.0 calls and 24 tokens per episode.")
 
 
@@ -115,4 +111,62 @@ def test_a_wilson_interval_contains_the_share(total: int, data: st.DataObject) -
 
 
 def test_large_counts_have_a_separator() -> None:
-    assert columns_of(summed("a" * 1000, SOLVED))["tasks"] == ["1,000", "1,000"]
+    assert columns_of(ended("a" * 1000, SOLVED))["tasks"] == ["1,000", "1,000"]
+
+
+DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
+ANSWERED = Judgement(unjudged_result="answer: 42")
+
+
+def described(ending: Ending) -> str:
+    return describe_event("outcome", ending.model_dump(mode="json"))
+
+
+def test_an_episode_that_cannot_be_judged_is_reported_with_its_answer_and_not_counted() -> None:
+    ending = ANSWERED.ending(DONE, 3, used_up=False)
+    assert (ending.outcome, ending.cause) == (Outcome.FAILURE, NOT_JUDGED)
+    assert described(ending) == "not judged here; answer: 42 (after 3 actions)"
+    assert (summed("k", {0: ending}).solved, summed("k", {0: ending}).failures) == (0, {NOT_JUDGED: 1})
+    assert list(failure_lines(summed("k", {0: ending}))) == [
+        "Not solved, by cause: not judged here 1.",
+        "Not judged here, so not counted as solved: k/0; answer: 42",
+    ]
+
+
+def test_an_episode_that_was_cut_off_has_failed_even_if_it_cannot_be_judged() -> None:
+    stopped = (Feedback(kind=FeedbackKind.RAISED, text=""),)
+    assert ANSWERED.ending(stopped, 3, used_up=False).cause == "raised"
+    assert ANSWERED.ending(DONE, 3, used_up=True).cause == "out_of_budget"
+
+
+def test_an_episode_that_ended_unsolved_is_described_with_its_score() -> None:
+    ending = Judgement(Verdict(False, 0.75)).ending(DONE, 3, used_up=False)
+    assert ending.cause == "done"
+    assert described(ending) == "failure (the episode ended unsolved) after 3 actions, score 0.75"
+    assert list(failure_lines(summed("k", {0: ending}))) == ["Not solved, by cause: the episode ended unsolved 1."]
+    assert "score" not in described(Judgement().ending(DONE, 3, used_up=False))
+
+
+def test_the_error_of_a_judge_is_the_reason_and_is_not_stored_with_the_verdict() -> None:
+    ending = Judgement(Verdict(False, 0.0, "j.yaml:2: the assertion raised")).ending(DONE, 3, used_up=False)
+    assert described(ending) == "failure (j.yaml:2: the assertion raised) after 3 actions"
+    assert ending.model_dump(mode="json")["verdict"] == {"solved": False, "score": 0.0}
+    unfinished = (Feedback(kind=FeedbackKind.UNFINISHED, text=""),)
+    assert Judgement(Verdict(False, 0.0, "why")).ending(unfinished, 3, used_up=False).message == "why"
+    limited = Judgement(ending.verdict).ending(DONE, 3, used_up=True)
+    assert (limited.cause, limited.message) == ("out_of_budget", "")
+
+
+def test_a_cause_that_says_the_same_as_the_outcome_is_not_repeated() -> None:
+    unjudged = ANSWERED.ending(DONE, 3, used_up=False)
+    assert ending_text(unjudged).plain == "not judged here after 3 actions, 0 error steps: answer: 42"
+    limited = Judgement().ending(DONE, 3, used_up=True)
+    assert described(limited) == "out of budget after 3 actions"
+    assert [(cause_text(ending), reason_text(ending)) for ending in (unjudged, limited)] == [
+        ("", " (answer: 42)"),
+        ("", ""),
+    ]
+    assert ANSWERED.ending((), 3, used_up=False).cause != unjudged.cause
+    unsolved = Judgement().ending(DONE, 3, used_up=False)
+    assert cause_text(unsolved) == "the episode ended unsolved"
+    assert reason_text(unsolved) == " (the episode ended unsolved)"

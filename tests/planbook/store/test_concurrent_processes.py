@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing.synchronize import Event as Signal
 
 import pytest
@@ -31,23 +31,20 @@ def test_processes_that_write_at_the_same_time_lose_no_event(location: StoreLoca
     for writer in writers:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
-    store = Store(location, to_write=False)
-    for number in range(3):
-        found = list(store.events(f"task/{number}"))
-        assert [event.n for event in found] == list(range(PUTS))
-        assert {event.body["mine"] for event in found} == {f"task/{number}"}
-    store.close()
+    with closing(Store(location, to_write=False)) as store:
+        for number in range(3):
+            found = list(store.events(f"task/{number}"))
+            assert [event.n for event in found] == list(range(PUTS))
+            assert {event.body["mine"] for event in found} == {f"task/{number}"}
 
 
-def test_an_event_is_never_overwritten(location: StoreLocation) -> None:
-    one, other = Store(location), Store(location)
-    one.put("task/0", "act", 0, {"by": "one"})
-    with pytest.raises(BadRun, match="written twice"):
-        other.put("task/0", "act", 0, {"by": "other"})
-    other.put("task/0", "act", 1, {"by": "other"})
-    assert [event.body["by"] for event in other.events()] == ["one", "other"]
-    one.close()
-    other.close()
+def test_an_event_is_never_overwritten(location: StoreLocation, store: Store) -> None:
+    store.put("task/0", "act", 0, {"by": "one"})
+    with closing(Store(location)) as other:
+        with pytest.raises(BadRun, match="written twice"):
+            other.put("task/0", "act", 0, {"by": "other"})
+        other.put("task/0", "act", 1, {"by": "other"})
+    assert [event.body["by"] for event in store.events()] == ["one", "other"]
 
 
 @contextmanager

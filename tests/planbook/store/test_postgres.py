@@ -44,37 +44,6 @@ def test_a_reader_waits_for_an_id_that_is_committed_late(schema: Schema, store: 
     assert read == [(1, "task/0"), (2, "task/1")]
 
 
-@pytest.mark.deep
-def test_a_reader_of_many_writers_misses_no_event(schema: Schema, store: Store) -> None:
-    def write(number: int) -> None:
-        with closing(Store(schema)) as own:
-            for n in range(100):
-                own.put(f"task/{number}", "act", n, {"n": n})
-
-    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for writer in writers:
-        writer.start()
-    ids, read, writing = [0], [], True
-    while writing:
-        writing = any(writer.is_alive() for writer in writers)
-        for id, event in store.events_after(ids[-1]):
-            ids.append(id)
-            read.append((event.scope, event.n))
-    assert ids == sorted(ids)
-    assert sorted(read) == [(f"task/{number}", n) for number in range(4) for n in range(100)]
-
-
-def test_a_run_is_played_by_one_process_at_a_time(schema: Schema, store: Store) -> None:
-    store.claim()
-    with closing(Store(schema)) as other:
-        with pytest.raises(BadRun, match="is in use by another process"):
-            other.claim()
-        with other.lock(0):
-            pass
-        store.close()
-        other.claim()
-
-
 def test_two_runs_in_one_database_are_independent(postgres: Server, store: Store) -> None:
     store.claim()
     with closing(Store(create_schema(postgres.url))) as other:
@@ -150,22 +119,6 @@ def test_a_refused_statement_is_reported_and_can_be_repeated(postgres: Server, s
             store.put("task/0", "act", 0, {})
         connection.execute(b"DROP FUNCTION fill CASCADE")
     store.put("task/0", "act", 0, {})
-
-
-def test_a_database_that_cannot_be_written_is_reported(postgres: Server) -> None:
-    postgres.execute(b"CREATE DATABASE fixed")
-    postgres.execute(b"ALTER DATABASE fixed SET default_transaction_read_only = on")
-    with pytest.raises(BadRun, match=r"cannot be read or written: .*read-only transaction"):
-        create_schema(postgres.url_of("fixed"))
-
-
-def test_a_user_who_may_not_create_a_schema_is_refused(postgres: Server) -> None:
-    postgres.execute(SQL("CREATE ROLE guest LOGIN PASSWORD {}").format(postgres.password))
-    try:
-        with pytest.raises(BadRun, match="cannot be read or written: permission denied for database postgres"):
-            create_schema(postgres.url_of("postgres", user="guest"))
-    finally:
-        postgres.execute(b"DROP ROLE guest")
 
 
 @pytest.mark.parametrize("statement", ["CREATE SCHEMA", "CREATE TABLE"])

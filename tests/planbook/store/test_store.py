@@ -40,13 +40,11 @@ def test_an_event_is_read_as_it_was_written(location: StoreLocation, bodies: lis
     again.close()
 
 
-def test_a_long_text_is_stored_once(location: StoreLocation) -> None:
-    store = Store(location)
+def test_a_long_text_is_stored_once(location: StoreLocation, store: Store) -> None:
     page = "<p>" * LONG_TEXT
     for number in range(5):
         store.put("task/0", "act", number, {"observation": {"text": page}})
     assert [event.body for event in store.events()] == [{"observation": {"text": page}}] * 5
-    store.close()
     assert tables(location)[1] == [page]
     assert max(len(row[3]) for row in tables(location)[0]) < LONG_TEXT
 
@@ -58,10 +56,9 @@ def test_both_stores_have_the_same_rows_for_the_same_events(
 ) -> None:
     locations: list[StoreLocation] = [tmp_path_factory.mktemp("store") / "run.db", create_schema(postgres.url)]
     for location in locations:
-        store = Store(location)
-        for number, body in enumerate(bodies):
-            store.put("task/0", "act", number, body)
-        store.close()
+        with closing(Store(location)) as store:
+            for number, body in enumerate(bodies):
+                store.put("task/0", "act", number, body)
     (events, texts), (others, other_texts) = map(tables, locations)
     assert (events, sorted(texts)) == (others, sorted(other_texts))
 
@@ -158,11 +155,8 @@ def test_keys_like_those_of_the_store_are_read_as_they_were_written(store: Store
 
 
 @pytest.mark.parametrize("text", ["half \ud83d of a pair", "x" * LONG_TEXT + "\udcff"])
-def test_a_lone_surrogate_is_read_as_it_was_written(location: StoreLocation, text: str) -> None:
+def test_a_lone_surrogate_is_read_as_it_was_written(location: StoreLocation, store: Store, text: str) -> None:
     body: dict[str, JsonValue] = {"observation": {"text": text}, "page": "ü" * LONG_TEXT}
-    store = Store(location)
     store.put("task/0", "act", 0, body)
-    store.close()
-    again = Store(location)
-    assert [event.body for event in again.events()] == [body]
-    again.close()
+    with closing(Store(location)) as again:
+        assert [event.body for event in again.events()] == [body]

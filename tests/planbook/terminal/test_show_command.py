@@ -15,7 +15,7 @@ from planbook.results import read_run
 from planbook.runs import Run
 from planbook.store import restart_scope
 from planbook.terminal.episode import episode_pieces
-from tests.flows import BUILD, invoke, refusal
+from tests.flows import BUILD, invoke, refusal, succeed
 from tests.golden import play
 from tests.reported import many_endings, run_with_prompts, write_closed_run
 from tests.rows import BROKEN, FAILED, SOLVED
@@ -24,8 +24,7 @@ UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
 def show(folder: Path, *arguments: object) -> str:
-    shown = invoke("show", folder, *arguments)
-    assert shown.returncode == 0, shown.printed
+    shown = succeed("show", folder, *arguments)
     return shown.stdout
 
 

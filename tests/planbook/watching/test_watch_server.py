@@ -17,10 +17,9 @@ from planbook.report import script_hash
 from planbook.results.measures import unlock_score
 from planbook.runs import Run
 from planbook.watch_server import FollowedRun
-from tests.executing import wait_until
-from tests.flows import BUILD, invoke
+from tests.flows import BUILD, succeed
 from tests.reported import run_with_prompts, write_closed_run
-from tests.watched import Watcher, count, playing_run, watch_run
+from tests.watched import Watcher, count, watch_run
 
 
 @pytest.fixture(scope="module")
@@ -34,43 +33,6 @@ def idle_watcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watcher]:
         watcher.ask("pause")
         watcher.ask("stop")
     assert before == ((folder / "run.json").read_bytes(), count(folder, None)), "watching changes nothing"
-
-
-@pytest.mark.deep
-def test_a_run_is_paused_continued_and_stopped(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    with playing_run(folder) as process, watch_run(folder) as watcher:
-        first = watcher.news()
-        assert (watcher.doing(), first["can"]) == ("playing", ["pause", "stop"])
-        assert "run-0-0" in [row["id"] for row in first["rows"]]
-        assert first["under_way"]
-        assert all(each["task"] and each["goal"] for each in first["state"]["now"])
-        page = watcher.get("/").text
-        assert '"status":"waiting"' in page
-        assert watcher.ask("pause").status == 200
-        wait_until(lambda: watcher.doing() == "paused")
-        before, ended = count(folder, ("act", "outcome")), count(folder, "outcome")
-        assert watcher.ask("go on").status == 200
-        wait_until(lambda: watcher.doing() == "playing")
-        wait_until(lambda: count(folder, ("act", "outcome")) > before)
-        wait_until(lambda: count(folder, "outcome") > ended)
-        news = watcher.news()
-        state, sections = news["state"], json.dumps(news["sections"])
-        assert state["ended"] > ended
-        assert state["total"] == 100
-        assert f"{state['solved']} of {state['ended']}" in sections, "the rate is over ended episodes"
-        assert "of 100" not in sections.partition("What the figures count")[0]
-        assert set(watcher.news(since=10**9)) == {"version", "state", "title", "can", "under_way"}, (
-            "no section is sent twice"
-        )
-        assert watcher.ask("stop").status == 200
-        printed = process.communicate(timeout=60)[0]
-        assert process.returncode == errors.INTERRUPTED
-        assert "Stopped from planbook watch." in printed
-        wait_until(lambda: watcher.doing() == "stopped")
-        news = watcher.news()
-        assert (news["can"], news["under_way"]) == ([], [])
-        assert all(each["detail"].startswith("interrupted") for each in news["state"]["now"])
 
 
 def test_milestones_count_only_ended_episodes(tmp_path: Path) -> None:
@@ -112,15 +74,6 @@ def test_a_store_that_cannot_be_read_is_reported_and_read_again_later(tmp_path: 
         assert (watcher.get("/news").status, watcher.get("/news").text) == (409, answer.text)
         database.execute("ALTER TABLE lost RENAME TO event")
         assert watcher.doing() == "stopped"
-
-
-def test_learned_rules_are_shown(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    assert invoke(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
-    with closing(FollowedRun(folder)) as following:
-        shown = json.dumps(following.update_since(0)["sections"])
-    assert "What was learned" in shown
-    assert re.search(r"\d+ rules? in force", shown)
 
 
 def test_an_episode_is_served_with_its_cells(idle_watcher: Watcher) -> None:
@@ -168,16 +121,20 @@ def test_the_headers_forbid_everything_that_the_page_does_not_need(idle_watcher:
     assert {"httponly", "samesite=strict"} <= set(headers["set-cookie"].lower().split("; "))
 
 
-def test_skipped_building_tasks_are_not_counted(tmp_path: Path) -> None:
+def test_skipped_building_tasks_are_not_counted_and_learned_rules_are_shown(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    built = invoke(*BUILD, "--types", "fetch", "--tasks-per-type", "4", "--solved-after", "1", "--out", run, "--json")
-    assert built.returncode == 0, built.printed
+    built = succeed(*BUILD, "--types", "fetch", "--tasks-per-type", "4", "--solved-after", "1", "--out", run, "--json")
     assert built.result["left_out"] > 0
-    assert invoke("report", run, "--out", tmp_path / "report.html").returncode == 0
+    succeed("report", run, "--out", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert page.count('"status":"skipped"') == built.result["left_out"]
     assert '"status":"begun"' not in page
     with closing(FollowedRun(run)) as following:
-        state = following.update_since(0)["state"]
-        assert state["total"] == state["ended"] == built.result["tasks"]
-        assert not state["now"]
+        news = following.update_since(0)
+        assert "sections" not in following.update_since(10**9), "no section is sent twice"
+    state = news["state"]
+    assert state["total"] == state["ended"] == built.result["tasks"]
+    assert not state["now"]
+    shown = json.dumps(news["sections"])
+    assert "What was learned" in shown
+    assert re.search(r"\d+ rules? in force", shown)
