@@ -46,69 +46,53 @@ FORMS = (RuleForm(), RuleForm(types=False, examples=False, logs=False, helper_me
 TYPES = ["Success Process", "Corrected Error"]
 OTHERS = [{"goal": "put it", "params": "{}", "scene": "dark"}]
 
+TEXTS = ("A text.", "", CODE)
+"""Values of the variables that are not listed below."""
 VALUES: Mapping[str, tuple[Any, ...]] = {
-    "about": ("A world.", "", CODE),
     "actions": (30, 7),
     "actions_per_reply": (None, 1, 3),
     "larger_examples": (False, True),
-    "procedure": ("def solve(agent, task): ...", "", CODE),
     "untyped": (False, True),
     "candidates": ([MatchCandidate(name="put", summary="Put it.", params=("what",), goals=("put it",))], []),
     "calls": ({"rule_1": ["find(agent, name)"]}, {"rule_1": ["find()"], "rule_2": ["take()", "put()"]}),
     "cells": ([CELL], []),
-    "code": ("agent.touch('wall')", CODE),
     "conclusion": (Conclusion(text="So.", code=CODE), Conclusion(text="")),
     "cooperation": (True, False),
     "defined": (["find"], []),
-    "demonstrations": ("Once, a lamp.", "", CODE),
     "detailed": (False, True),
-    "elsewhere": ("It was dark there.", ""),
     "episode": ("task/3", "task/4"),
     "evidence": ({"rule_4": "cited in 2 episodes"}, {}),
     "example": (CODE, ""),
     "failures": (["it was dark"], []),
-    "feedback": ("It ran.", CODE),
     "fence": ("```", "````"),
     "form": FORMS,
     "goals": (["put the key on the table"], ["another goal"]),
-    "goal": ("put the key on the table", "another goal"),
-    "handed": ("You hold a key.", "", CODE),
-    "happened": ("1. opened", ""),
     "helpers": (True, False),
     "ids": (["rule_1", "rule_2"], ["rule_3"]),
     "informed": (False, True),
-    "instructions": ("Do it.", CODE),
-    "knowledge": ("Rules.", "", CODE),
     "left": (2, 0, 1),
     "levels": (2, 0, 1),
     "failed": (("search for a lamp",), ("open it", "close it")),
     "lessons": (("Look into the drawer.",), ()),
     "max_rules": (12, 3),
-    "message": ("It printed 1.", ""),
     "names": (["put"], []),
     "no_helpers": (False, True),
-    "note": ("It is locked.", "", CODE),
-    "observation": ("A room.", CODE),
     "others": (OTHERS, []),
     "params": ("{'things': ['key']}", "{}"),
     "params_told": (True, False),
     "pauses": (True, False),
-    "problem": ("No code.", CODE),
     "reflection": (None, REFLECTION),
     "refused": (2, 1, 0),
     "repeated": (False, True),
     "replies": (20, 1),
     "rules": ([RULE], []),
     "same_type": (True, False),
-    "scene": ("You see a box.", CODE),
     "skill": (SKILL, None),
     "solved": (1, 2),
-    "subtask": ("find the key", CODE),
     "action_docs": (SURFACE, EMPTY_SURFACE),
     "taken": (5, 9),
     "thoughts": (True, False),
     "total": (4, 5),
-    "tried": ("A procedure.", ""),
     "trajectory": (EPISODE, EPISODE.model_copy(update={"rounds": ()})),
     "types": (TYPES, []),
 }
@@ -128,32 +112,21 @@ OTHER_MEANINGS: Mapping[tuple[str, str], tuple[Any, ...]] = {
 _CALL = Action("mine", ({"log": 1}, None))
 _GOAL = Goal(action=_CALL, line=1, source="mine log", said="mine log")
 DEPS_VALUES: Mapping[str, tuple[Any, ...]] = {
-    "description": ("Failed: that.", CODE),
-    "examples": ("It lacks an axe.", "", CODE),
-    "explanation": ("It lacks wood.", "", CODE),
     "no_goals": (["sing a song"], []),
-    "plan": ("mine(1)", CODE),
     "possible": (["agent.open('box_1')"], []),
     "pursued": (
         PursuitResult([GoalResult(_GOAL, "agent.mine({'birch_log': 1}, None)", False, "no tree")], [_GOAL]),
         PursuitResult([GoalResult(_GOAL, _GOAL.call, True, "there")], [], controlled=True),
     ),
-    "seen": ("You open box_1.", CODE),
-    "state": ("You hold nothing.", "", CODE),
 }
 ADVOCATE_VALUES: Mapping[str, tuple[Any, ...]] = {
-    "after": ("You touch the wall.", CODE),
     "answering": ("stop", ""),
-    "before": ("You see a wall.", CODE),
-    "code": ("agent.touch('wall')", CODE),
     "current": (0, 1),
     "deeds": (["Felt the wall."], []),
     "earlier": ([FailedRound(["look"], ["Felt the wall."], "It was over.")], [FailedRound(["look"], [], "So.")], []),
     "notes": (["It is cold."], []),
     "noting": (True, False),
-    "now": ("[12] link", CODE),
     "parts": (["look", "bring it"], ["look"]),
-    "then": ("[2] link", CODE),
     "whole": (True, False),
     "words": (200, 100),
 }
@@ -165,7 +138,11 @@ def values_of(name: str, variable: str) -> tuple[Any, ...]:
         return OTHER_MEANINGS[name, variable]
     if "/advocate/" in name and variable in ADVOCATE_VALUES:
         return ADVOCATE_VALUES[variable]
-    return TEXT_VALUES[variable] if stem in WITH_TEXT.get(variable, set()) else {**DEPS_VALUES, **VALUES}[variable]
+    return (
+        TEXT_VALUES[variable]
+        if stem in WITH_TEXT.get(variable, set())
+        else {**DEPS_VALUES, **VALUES}.get(variable, TEXTS)
+    )
 
 
 def samples(name: str, prompt: Prompt) -> list[dict[str, Any]]:

@@ -29,14 +29,16 @@ from planbook.planner import (
     ScriptedModel,
 )
 from planbook.planner.models.types import Finish, OnText, data_digest
+from planbook.planner.prompts import Prompts
 from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN, PlanResult, broke_off
 from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import THING
+from tests.planner.episode_kit import THING, OneModel, started
 from tests.planner.killed_journal import KilledJournal
-from tests.planner.streaming_kit import Cut, PieceModel, cut_at, cut_points, episode, played, uncut, untimed
+from tests.planner.streaming_kit import Cut, PieceModel, cut_at, cut_points, played, uncut, untimed
 
+GO_ON = Prompts.of(go_on="Go on.")["go_on"]
 STRIDE = 1 if os.environ.get("PLANBOOK_CUTS") else 23
 """Number of characters between the positions at which replies are cut."""
 
@@ -115,24 +117,12 @@ def test_a_sound_plan_does_the_same_as_without_streaming(sandbox: Sandbox) -> No
     assert "piece" not in {key[1] for key in journals[1].events}
 
 
-class GoOnPrompt:
-    """A prompt that says "Go on."."""
-
-    name = "go on"
-
-    def render(self, **variables: object) -> str:
-        return "Go on."
-
-
 def stream_cell(
     sandbox: Sandbox, model: Model, *, stream: bool = True, actions: int | None = None, environment: Toy | None = None
 ) -> tuple[PlanResult, Episode]:
     """Stream one reply and run its code. Return the result and the episode."""
-    playing = episode(sandbox, model, stream=stream, environment=environment)
-    playing.begin()
-    result = playing.stream(EXECUTOR, GoOnPrompt(), actions=actions)
-    playing.close()
-    return result, playing
+    with started(sandbox, OneModel(model), stream=stream, environment=environment) as playing:
+        return playing.stream(EXECUTOR, GO_ON, actions=actions), playing
 
 
 class ArrivalToy(Toy):

@@ -1,8 +1,5 @@
-"""A kit for tests of Builder and Consolidator: a model that replies from a list, and an episode to ask about."""
+"""A kit for tests of Builder and Consolidator: a scope with scripted replies, and an episode to ask about."""
 
-from collections.abc import Sequence
-
-from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.planner import (
     Cell,
@@ -11,51 +8,24 @@ from planbook.planner import (
     Feedback,
     FeedbackKind,
     MemoryJournal,
-    Message,
-    OnText,
     Outcome,
-    Reply,
     Round,
-    Sampling,
     Scope,
     Trajectory,
 )
 from planbook.planner.roles import Roles
 from planbook.planner.types import Thought
 from planbook.rules import BuilderSettings
+from tests.planner.episode_kit import TASK, Replies
 
 SETTINGS = BuilderSettings(environment=Toy, options=Toy.Options())
-TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 CONCLUSION = Conclusion(text="I looked into one box only.", code="agent.open('box_2')")
 STOP = "stop_generating()"
 
 
-class Replies:
-    """A model that replies with its texts in order and keeps the messages of every request."""
-
-    name = "replies"
-
-    def __init__(self, texts: Sequence[str], model: str = "") -> None:
-        self._texts, self._model = list(texts), model
-        self.asked: list[Sequence[Message]] = []
-
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the next text."""
-        self.asked.append(messages)
-        return Reply(text=self._texts[len(self.asked) - 1], model=self._model)
-
-    def prompt(self, number: int) -> str:
-        """Return the last message of a request."""
-        return self.asked[number][-1].content
-
-    def roles(self, number: int) -> Sequence[str]:
-        """Return the roles of the messages of a request."""
-        return [message.role for message in self.asked[number]]
-
-
 def scripted_scope(*texts: str) -> tuple[Scope, Replies]:
     """Return a scope for questions, and its model, which gives these replies."""
-    model = Replies(texts)
+    model = Replies(*texts)
     return Scope(MemoryJournal(), "learn/3/builder/0", Roles(lambda role: model, {})), model
 
 

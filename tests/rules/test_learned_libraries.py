@@ -23,24 +23,18 @@ def skill(task: Task, code: str = "agent.put('key')") -> Skill:
 
 
 @pytest.mark.parametrize("outcome", [Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS])
-def test_a_success_becomes_the_skill_of_its_type(outcome: Outcome) -> None:
-    learned = with_conclusion(EMPTY, played(outcome), Conclusion(text="a mistake", code="agent.open('box_1')"))
-    assert learned.skills == {"fetch": Skill(task=FETCH, scene="the first scene", code="agent.open('box_1')")}
-    assert learned.reflections == {}
-    assert EMPTY.skills == {}
-
-
-def test_a_later_success_replaces_only_the_skill_of_its_type() -> None:
-    before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH), "fetch_two": skill(FETCH_TWO)}})
-    after = with_conclusion(
-        before, played(Outcome.INDIRECT_SUCCESS, OTHER), Conclusion(text="", code="agent.open('box_9')")
-    )
+def test_the_last_success_becomes_the_skill_of_its_type(outcome: Outcome) -> None:
+    first = with_conclusion(EMPTY, played(outcome), Conclusion(text="a mistake", code="agent.open('box_1')"))
+    assert first.skills == {"fetch": Skill(task=FETCH, scene="the first scene", code="agent.open('box_1')")}
+    assert (first.reflections, EMPTY.skills) == ({}, {})
+    before = first.model_copy(update={"skills": {**first.skills, "fetch_two": skill(FETCH_TWO)}})
+    after = with_conclusion(before, played(outcome, OTHER), Conclusion(text="", code="agent.open('box_9')"))
     assert (after.skills["fetch"].task, after.skills["fetch"].code) == (OTHER, "agent.open('box_9')")
     assert after.skills["fetch_two"] == before.skills["fetch_two"]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.OUT_OF_BUDGET])
-def test_a_failure_becomes_the_reflection_of_its_type(outcome: Outcome) -> None:
+def test_the_last_failure_becomes_the_reflection_of_its_type(outcome: Outcome) -> None:
     before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH)}})
     after_one = with_conclusion(before, played(outcome), Conclusion(text="it guessed", code="agent.open('box_1')"))
     after_two = with_conclusion(after_one, played(outcome, OTHER), Conclusion(text="it guessed again"))
@@ -49,17 +43,17 @@ def test_a_failure_becomes_the_reflection_of_its_type(outcome: Outcome) -> None:
     assert after_two.skills == before.skills
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
-def test_an_empty_conclusion_changes_nothing(outcome: Outcome) -> None:
+@pytest.mark.parametrize(
+    ("outcome", "conclusion"),
+    [
+        *((outcome, Conclusion(text=" ", code="\n")) for outcome in Outcome),
+        (Outcome.BROKEN, Conclusion(text="the world fell", code="agent.open('box_2')")),
+        (Outcome.NOT_RUN, Conclusion(text="the world fell", code="agent.open('box_2')")),
+    ],
+)
+def test_an_empty_conclusion_and_a_broken_episode_change_nothing(outcome: Outcome, conclusion: Conclusion) -> None:
     before = with_conclusion(EMPTY, played(Outcome.DIRECT_SUCCESS), Conclusion(text="", code="agent.open('box_1')"))
-    assert with_conclusion(before, played(outcome), Conclusion(text=" ", code="\n")) == before
-
-
-@pytest.mark.parametrize("outcome", [Outcome.BROKEN, Outcome.NOT_RUN])
-def test_a_broken_episode_changes_nothing(outcome: Outcome) -> None:
-    assert (
-        with_conclusion(EMPTY, played(outcome), Conclusion(text="the world fell", code="agent.open('box_1')")) == EMPTY
-    )
+    assert with_conclusion(before, played(outcome), conclusion) == before
 
 
 def test_a_type_is_shown_its_skill_before_its_reflection() -> None:

@@ -8,14 +8,12 @@ import pytest
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.manuals import read_start
-from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, Outcome, parse_procedure, play
+from planbook.planner import Outcome, parse_procedure
 from planbook.planner.models.types import estimate_tokens
 from planbook.planner.prompts import fence_around
-from planbook.planner.roles import Roles
-from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.rules import Knowledge, LearnedMemory, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import Sandbox
-from tests.rules.builder_kit import Replies
+from tests.planner.episode_kit import OneModel, Replies, played
 
 FETCH, FETCH_TWO, OTHER = Toy.select(Selection(ids=("fetch/0", "fetch_two/0", "fetch/1")))
 LOG = "NEVER SHOWN"
@@ -115,13 +113,6 @@ def test_helper_methods_of_rules_and_skill_are_defined() -> None:
     assert "def fetch_from" not in memory().recall(FETCH_TWO).helpers
 
 
-def test_a_rules_helper_replaces_the_skills_helper_of_the_same_name() -> None:
-    rival = SKILL.model_copy(update={"code": "def find_box(agent, thing):\n    return 'box_1'"})
-    helpers = memory(KNOWN.model_copy(update={"skills": {"fetch": rival}})).recall(FETCH).helpers
-    assert "re.search" in helpers
-    assert "return 'box_1'" not in helpers
-
-
 @pytest.mark.parametrize(
     ("ablation", "absent"),
     [
@@ -189,10 +180,9 @@ def test_hostile_code_is_shown_and_breaks_nothing(sandbox: Sandbox, code: str) -
     assert recall.text.count(code.strip()) == 3
     assert "def find_box" in recall.helpers
     solved = "for thing in task.params['things']:\n    agent.take(thing, find_box(agent, thing))\n    agent.put(thing)"
-    model = Replies([f"### Code\n```python\n{solved}\n```"])
-    terms, roles = EpisodeSettings(actions=30), Roles(lambda role: model, {})
-    episode = Episode(FETCH, Toy(), sandbox, MemoryJournal(), settings=terms, memory=memory(knowledge), roles=roles)
-    assert play(episode, METHODS["automanual"].play, AutoManualOptions()).outcome is Outcome.DIRECT_SUCCESS
+    model = Replies(f"### Code\n```python\n{solved}\n```")
+    ending, _ = played(sandbox, OneModel(model), "automanual", memory=memory(knowledge))
+    assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert "find_box" in model.asked[0][-1].content
 
 
@@ -241,16 +231,6 @@ SHORT = KNOWN.model_copy(update={"rules": (FETCH_PROCESS, CAN_FIND), "skills": {
 
 def memory_for(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> LearnedMemory:
     return LearnedMemory(knowledge, Toy, by_task=True, rule_tokens=rule_tokens)
-
-
-def test_no_code_is_shown_twice() -> None:
-    recall = memory_for().recall(FETCH)
-    assert "def find_box" in recall.helpers
-    assert recall.text.count("def find_box") == 1, "only the first line of the helper, in its rule"
-    assert "for number in range" not in recall.text
-    assert "box = find_box(agent, 'pen')" in recall.text
-    assert PROCESS.example not in recall.text, "the skill shows the code"
-    assert recall.example == "", "the skill shows the form"
 
 
 @pytest.mark.parametrize("code", ["Call find_box(agent, name) first.", "def broken(:\n    return 1", "x = (" * 500])
