@@ -22,7 +22,7 @@ from planbook.planner import (
     Outcome,
     play,
 )
-from planbook.rules import Rule, RuleType
+from planbook.rules import RuleType
 from planbook.sandbox import Sandbox, defined_names, read_reply
 from tests.browser import need_browser
 from tests.manuals.demonstration_examples import is_shortened
@@ -175,14 +175,6 @@ def write_start(folder: Path, example: str, rules: object) -> str:
 
 def rule(number: int, content: str = "In every task.", **fields: object) -> dict[str, object]:
     return {"id": f"rule_{number}", "type": "Special Mechanism", "content": content, **fields}
-
-
-def test_a_folder_is_a_start(tmp_path: Path) -> None:
-    own = write_start(tmp_path / "own", "## Task\nA shelf.\n", [rule(0)])
-    start = read_start("shelf", [own])
-    assert start.example == "## Task\nA shelf.\n"
-    assert start.tasks == ()
-    assert start.rules == (Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="In every task."),)
 
 
 def test_the_rules_of_several_starts_are_renumbered_everywhere(tmp_path: Path) -> None:

@@ -21,12 +21,15 @@ from planbook.planner import (
     OnText,
     Recall,
     Reply,
+    Round,
     Sampling,
     ScriptedModel,
+    Trajectory,
     play,
 )
 from planbook.planner.models.types import current_question
 from planbook.planner.roles import NO_MODELS, Roles
+from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.sandbox import Sandbox
 from tests.spanning import span_data
 
@@ -296,3 +299,24 @@ def claim_rows(recorded: MemoryJournal | Episode) -> list[tuple[str, str, int, b
 def kinds(playing: Episode) -> list[str]:
     """Return the kind of the feedback on each cell."""
     return [feedback.kind.value for feedback in playing.feedbacks]
+
+
+def trajectory(
+    code: str = "agent.open('box_1')",
+    *,
+    thought: str = "I think.",
+    feedback: str = "It ran.",
+    observation: str = "A room.",
+    **fields: Any,
+) -> Trajectory:
+    """Return an episode of one cell (piece of plan code) with this code."""
+    cell = Cell(
+        scope="task/0/round/0/plan/0",
+        number=0,
+        source="planner",
+        code=code,
+        thought=Thought(text=thought),
+        feedback=Feedback(kind=FeedbackKind.UNFINISHED, text=feedback),
+    )
+    rounds = (Round(number=0, observation=observation, cells=(cell,)),)
+    return Trajectory(**{"path": "task/0", "task": TASK, "rounds": rounds, **fields})

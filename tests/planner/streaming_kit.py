@@ -1,5 +1,6 @@
-"""A kit for tests of streaming and resuming: a model that streams its replies in pieces, and journals to compare."""
+"""A kit for tests of streaming and resuming: a model that streams its replies in pieces, and journals that are cut."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -104,3 +105,18 @@ def cut_journals(journal: MemoryJournal) -> Iterator[tuple[MemoryJournal, int]]:
         beginning = MemoryJournal()
         beginning.events = dict(events[:cut])
         yield beginning, sum(kind == "ask" for (_, kind, _), _ in events[:cut])
+
+
+class KilledJournal(MemoryJournal):
+    """Holds the events passed to it, accepts ``capacity`` more, and then fails."""
+
+    def __init__(self, capacity: int, events: Mapping[tuple[str, EventKind, int], Body] | None = None) -> None:
+        super().__init__()
+        self.events, self._capacity, self._lock = dict(events or {}), capacity, threading.Lock()
+
+    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
+        with self._lock:
+            if self._capacity == 0:
+                raise OSError("killed")
+            self._capacity -= 1
+            super().put(scope, kind, number, body)

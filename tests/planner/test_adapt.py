@@ -146,16 +146,6 @@ def test_every_subtask_has_its_own_namespace(sandbox: Sandbox) -> None:
     assert [claim["done"] for claim in recorded_subtasks(playing) if claim["text"] == "a"] == [True]
 
 
-def test_an_executor_sees_only_its_own_subtask(sandbox: Sandbox) -> None:
-    models = SubtaskModels(
-        {"a": ["print(task.goal, task.params, task.observation)", FAIL]}, {GOAL: plan_reply("S1", "a")}
-    )
-    _, playing = played(sandbox, models, options={"d_max": 2})
-    (output,) = (cell.feedback.output for cell in playing.cells if cell.feedback.output)
-    assert output.startswith("a {} You see box_1, ")
-    assert GOAL not in "".join([output, *models.prompts("executor")[1:]])
-
-
 def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
     plans = {GOAL: plan_reply("S1 AND (S2 OR S3)", "a", "b", "c"), "b": "no plan", "c": plan_reply("S1", "d")}
     ending, playing = played(sandbox, SubtaskModels({"a": touch_claim("a"), "d": SOLVE}, plans))

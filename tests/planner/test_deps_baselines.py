@@ -63,18 +63,14 @@ def test_each_method_follows_a_plan_of_goals(sandbox: Sandbox, planner: str) -> 
 
 
 @pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought"])
-def test_methods_that_plan_once_never_replan(sandbox: Sandbox, planner: str) -> None:
+@pytest.mark.parametrize("shows_state", [True, False])
+def test_methods_that_plan_once_never_replan_and_may_ignore_the_state(
+    sandbox: Sandbox, planner: str, shows_state: bool
+) -> None:
     models = RoleModels(planner=[code(PICKAXE)])
-    ending, playing = played(sandbox, models, planner)
+    ending, playing = played(sandbox, models, planner, options={"shows_state": shows_state})
     assert (ending.outcome, len(playing.steps)) == (Outcome.FAILURE, 1)
-
-
-@pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought"])
-def test_methods_that_plan_once_may_ignore_the_state(sandbox: Sandbox, planner: str) -> None:
-    for shows in (True, False):
-        models = RoleModels(planner=[code("agent.mine({'log': 3})")])
-        played(sandbox, models, planner, options={"shows_state": shows})
-        assert ("You hold nothing." in models.prompts()[0]) is shows
+    assert ("You hold nothing." in models.prompts()[0]) is shows_state
 
 
 def test_zero_shot_replan_shows_only_the_failure(sandbox: Sandbox) -> None:

@@ -27,7 +27,7 @@ from planbook.planner import (
 )
 from planbook.sandbox import Sandbox
 from tests.planner.episode_kit import SOLVE, THING, OneModel, episode, started
-from tests.planner.killed_journal import KilledJournal
+from tests.planner.streaming_kit import KilledJournal
 
 
 @pytest.fixture

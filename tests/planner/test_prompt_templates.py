@@ -1,4 +1,4 @@
-"""Every prompt template renders, uses each of its variables, and leaves code unchanged."""
+"""Every prompt template renders, uses all variables, and leaves code unchanged. A digest is that of the data."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 from jinja2 import UndefinedError
+from pydantic import BaseModel
 
-from planbook.envs import Action, Selection
+from planbook.envs import Action, Observation
 from planbook.envs.toy import Toy
 from planbook.manuals import PROMPTS as MANUALS
-from planbook.planner import PROMPTS, Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
+from planbook.planner import PROMPTS, Conclusion, MatchCandidate, Message, Prompt, Prompts, Recall, Round, action_docs
 from planbook.planner.strategies.advocate.model_calls import FailedRound
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import GoalResult, PursuitResult
-from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
+from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step, digest_of
 from planbook.rules import PROMPTS as RULES, Reflection, Rule, RuleForm, RuleType, Skill
+from tests.planner.episode_kit import TASK, trajectory
 
 ALL = {
     f"{package}/{name}": prompts[name.removesuffix(".j2")]
@@ -24,7 +26,6 @@ ALL = {
     for name in prompts.files()
 }
 CODE = """x = '''<b>&amp;</b> "quotes" {{ x }} {% if x %} \\n \\\\''' # no `entity` & no 'escape'"""
-TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 OTHER = TASK.model_copy(update={"type": "fetch_two", "goal": "another goal"})
 SKILL = Skill(task=TASK, scene="a scene", code=CODE)
 REFLECTION = Reflection(task=TASK, scene="a scene", text="Too early.")
@@ -32,15 +33,8 @@ RULE = Rule(id="rule_4", type=RuleType.SUCCESS_PROCESS, content="Look first.", e
 
 
 SURFACE = action_docs(Toy)
-CELL = Cell(
-    scope="task/0/round/0/plan/0",
-    number=0,
-    source="planner",
-    code=CODE,
-    thought=Thought(text="I think."),
-    feedback=Feedback(kind=FeedbackKind.UNFINISHED, text="It ran."),
-)
-EPISODE = Trajectory(path="task/0", task=TASK, rounds=(Round(number=0, observation="A room.", cells=(CELL,)),))
+EPISODE = trajectory(CODE)
+CELL = EPISODE.rounds[0].cells[0]
 EMPTY_SURFACE = SURFACE.model_copy(update={"actions": (), "queries": (), "attributes": (), "helpers": ""})
 FORMS = (RuleForm(), RuleForm(types=False, examples=False, logs=False, helper_methods=False))
 TYPES = ["Success Process", "Corrected Error"]
@@ -236,3 +230,55 @@ def test_a_trajectory_has_the_goal_once(observation: str) -> None:
 
 def test_values_are_shown_as_json_without_escapes() -> None:
     assert Prompts.of(names="{{ names | json }}")["names"].render(names=["Ilić", "O'Hara"]) == '["Ilić", "O\'Hara"]'
+
+
+# Digests of prompts, by which recorded replies are found.
+
+
+class Record(BaseModel):
+    """A record in a prompt."""
+
+    scene: str
+    about: str = ""
+    taken: int = 0
+
+
+class RenamedRecord(BaseModel):
+    """The same record after a change of the code."""
+
+    view: str
+    about: str = ""
+    steps: int = 0
+    added: tuple[str, ...] = ()
+
+
+def test_a_digest_ignores_wording_names_and_new_empty_fields() -> None:
+    same = digest_of(Record(scene="a desk", about="A house.", taken=2))
+    assert same == digest_of(RenamedRecord(view="a desk", about="A home, in other words.", steps=2))
+    assert same != digest_of(Record(scene="a shelf", taken=2))
+    assert same != digest_of(Record(scene="a desk", taken=3))
+
+
+def test_a_digest_does_not_depend_on_the_place_in_the_run() -> None:
+    def step(scope: str, text: str) -> Step:
+        return Step(scope=scope, cell=0, line=1, action=Action("open", ("box_1",)), observation=Observation(text))
+
+    assert digest_of([step("task/0", "a key")]) == digest_of([step("task/7", "a key")])
+    assert digest_of([step("task/0", "a key")]) != digest_of([step("task/0", "a pen")])
+
+
+def test_a_digest_of_a_rendered_text_is_that_of_its_data() -> None:
+    one, other = RenderedText.of("You see a desk.", "a desk"), RenderedText.of("There is a desk.", "a desk")
+    assert digest_of({"scene": one}) == digest_of({"scene": other}) != digest_of({"scene": str(one)})
+    assert Message(role="user", content=one).data_digest == Message(role="user", content=other).data_digest
+    assert Message(role="user", content=one).data_digest != Message(role="user", content=str(one)).data_digest
+    feedback = [Feedback(kind=FeedbackKind.RAISED, text=text) for text in (one, other)]
+    assert digest_of(feedback[0]) == digest_of(feedback[1])
+
+
+def test_recalled_knowledge_keeps_its_digest_in_the_journal() -> None:
+    recall = Recall(text=RenderedText.of("Rule 1: look.", "rule_1"))
+    again = Recall.model_validate_json(recall.model_dump_json())
+    assert again == recall
+    assert digest_of(again.text) == digest_of(recall.text) != digest_of(str(recall.text))
+    assert Recall.model_validate({"text": "of planbook 0.1.0"}).data == ""

@@ -1,8 +1,6 @@
 """Asking a model: repairs, the conversation, recorded replies, and the model of each role."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +11,13 @@ from planbook.planner import (
     Message,
     Model,
     ModelError,
-    RecordedModel,
     Reply,
     Sampling,
     Scope,
     ScriptedModel,
     UnusableReply,
 )
-from planbook.planner.models.types import Finish, current_question
+from planbook.planner.models.types import Finish
 from planbook.planner.prompts import Prompts
 from planbook.planner.replies import as_text
 from planbook.planner.roles import NO_MODELS, Answer, Roles, Sample
@@ -198,13 +195,3 @@ def test_the_guard_is_called_before_each_request_and_not_for_recorded_replies() 
 def test_a_role_without_a_model_is_an_error_with_advice() -> None:
     with pytest.raises(ModelError, match="the builder has no model to ask; name one with --model"):
         ask(Scope(MemoryJournal(), PATH, NO_MODELS), role="builder")
-
-
-def test_a_request_is_labelled_with_its_role_and_prompt(tmp_path: Path) -> None:
-    file = tmp_path / "replies.jsonl"
-    ask(scope(RecordedModel(file, Replies("42"))), role="builder")
-    assert json.loads(file.read_text().splitlines()[1])["label"] == "builder: question.j2"
-    model = Replies("forty", "42")
-    ask(scope(model))
-    assert model.labels == ["planner: question.j2"] * 2
-    assert current_question().label == ""

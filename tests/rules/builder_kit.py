@@ -2,21 +2,16 @@
 
 from planbook.envs.toy import Toy
 from planbook.planner import (
-    Cell,
     Conclusion,
     Ending,
-    Feedback,
-    FeedbackKind,
     MemoryJournal,
     Outcome,
-    Round,
     Scope,
     Trajectory,
 )
 from planbook.planner.roles import Roles
-from planbook.planner.types import Thought
 from planbook.rules import BuilderSettings
-from tests.planner.episode_kit import TASK, Replies
+from tests.planner.episode_kit import Replies, trajectory
 
 SETTINGS = BuilderSettings(environment=Toy, options=Toy.Options())
 CONCLUSION = Conclusion(text="I looked into one box only.", code="agent.open('box_2')")
@@ -31,16 +26,13 @@ def scripted_scope(*texts: str) -> tuple[Scope, Replies]:
 
 def episode(outcome: Outcome) -> Trajectory:
     """Return an episode with one round and one plan."""
-    cell = Cell(
-        scope="task/3/round/0/plan/0",
-        number=0,
-        source="planner",
-        code="agent.open('box_1')",
-        thought=Thought(text="It may be in box_1."),
-        feedback=Feedback(kind=FeedbackKind.UNFINISHED, text="1. agent.open('box_1') -> You open box_1."),
+    return trajectory(
+        thought="It may be in box_1.",
+        feedback="1. agent.open('box_1') -> You open box_1.",
+        observation="You see box_1 and box_2.",
+        path="task/3",
+        ending=Ending(outcome=outcome, error_steps=1),
     )
-    rounds = (Round(number=0, observation="You see box_1 and box_2.", cells=(cell,)),)
-    return Trajectory(path="task/3", task=TASK, rounds=rounds, ending=Ending(outcome=outcome, error_steps=1))
 
 
 def edits(*calls: str) -> str:

@@ -17,9 +17,8 @@ from planbook.planner.graph.hooking import FinishContext
 from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.shapes import shape_of
 from tests.planner.graph.graph_kit import chain, make_node, traverse, with_fields
-from tests.planner.killed_journal import KilledJournal
 from tests.planner.node_models import NodeModels
-from tests.planner.streaming_kit import untimed
+from tests.planner.streaming_kit import KilledJournal, untimed
 from tests.spanning import span_data
 
 ITEMS = shape_of(["whole"])
