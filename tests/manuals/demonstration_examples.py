@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planbook.envs import Selection, load_environment
-from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, Options, play
+from planbook.planner import Ending, Episode, Options, play
 from planbook.planner.models.stand_ins import ScriptedModel
-from planbook.planner.roles import Roles
 from planbook.planner.strategies.adapt.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handover
 from planbook.sandbox import Sandbox
+from tests.planner.episode_kit import OneModel, episode
 
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
 _BEFORE = re.compile(r"<!-- before:\n(.*?)-->\n", re.DOTALL)
@@ -82,20 +82,19 @@ def played(sandbox: Sandbox, environment_name: str, example: Example) -> PlayedE
     [task] = environment_class.select(Selection(ids=(example.task,)))
     model, handed = ScriptedModel(example.replies), list[str]()
 
-    def strategy(episode: Episode, options: object) -> None:
+    def strategy(playing: Episode, options: object) -> None:
         if example.before:
-            episode.run(example.before, source="before")
-        handed.append(_handed(episode, example.note))
+            playing.run(example.before, source="before")
+        handed.append(_handed(playing, example.note))
         subtask = Subtask(text=example.work, handed=handed[0])
-        execute(episode, subtask, ExecutorOptions(), len(example.replies))
+        execute(playing, subtask, ExecutorOptions(), len(example.replies))
 
     with closing(environment_class()) as environment:
-        settings = EpisodeSettings(actions=environment_class.action_limit)
-        roles = Roles(lambda role: model, {})
-        episode = Episode(task, environment, sandbox, MemoryJournal(), settings=settings, roles=roles)
-        ending = play(episode, strategy, Options())
-        feedback = tuple(cell.feedback.text for cell in episode.cells if cell.source == EXECUTOR)
-        return PlayedExample(ending, episode.observation.text, handed[0], feedback)
+        actions = environment_class.action_limit
+        playing = episode(sandbox, OneModel(model), environment=environment, task=task, actions=actions)
+        ending = play(playing, strategy, Options())
+        feedback = tuple(cell.feedback.text for cell in playing.cells if cell.source == EXECUTOR)
+        return PlayedExample(ending, playing.observation.text, handed[0], feedback)
 
 
 def is_shortened(quoted: str, real: str) -> bool:

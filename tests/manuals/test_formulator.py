@@ -1,16 +1,14 @@
 """The formulator: a scripted model writes the outline of a manual, and the rules are inserted."""
 
-from typing import Any
-
 import pytest
 
 from planbook.envs import load_environment
 from planbook.manuals.errors import BadManual
 from planbook.manuals.formulator import FORMULATOR, formulate, read_outline
-from planbook.manuals.markdown import parse, render, render_rule
+from planbook.manuals.markdown import parse, render
 from planbook.planner import MemoryJournal, Roles, Scope
-from planbook.planner.models.stand_ins import ScriptedModel
 from planbook.rules import Rule, RuleType
+from tests.planner.episode_kit import Replies
 
 TOY = load_environment("toy")
 RULES = [
@@ -51,20 +49,14 @@ Rules: rule_4, rule_1
 """
 
 
-def scripted_scope(*texts: str) -> tuple[Scope, MemoryJournal]:
-    """Return a scope whose formulator gives these replies, and its journal."""
-    model, journal = ScriptedModel(texts), MemoryJournal()
-    return Scope(journal, "formulate", Roles(lambda role: model, {})), journal
-
-
-def prompts(journal: MemoryJournal) -> list[list[str]]:
-    """Return the messages of each request."""
-    asked: list[Any] = [body for (_, kind, _), body in sorted(journal.events.items()) if kind == "ask"]
-    return [[message["content"] for message in body["messages"]] for body in asked]
+def scripted_scope(*texts: str) -> tuple[Scope, Replies]:
+    """Return a scope whose formulator gives these replies, and its model."""
+    model = Replies(*texts)
+    return Scope(MemoryJournal(), "formulate", Roles(lambda role: model, {})), model
 
 
 def test_rules_are_inserted_unchanged() -> None:
-    scope, journal = scripted_scope(GOOD)
+    scope, model = scripted_scope(GOOD)
     manual = formulate(scope, RULES, TOY)
     assert [section.title for section in manual.sections] == ["Basics", "Fetching"]
     assert (manual.title, manual.overview) == ("Manual of boxes", "What there is to know.")
@@ -72,26 +64,16 @@ def test_rules_are_inserted_unchanged() -> None:
     assert manual.rule_ids == ("rule_0", "rule_4", "rule_1")
     _, rules = parse(render(manual, RULES))
     assert {rule.id: rule.example for rule in rules} == {rule.id: rule.example for rule in RULES}
-    assert journal.events["formulate", "ask", 0]["role"] == FORMULATOR
-
-
-def test_the_prompt_has_every_rule_and_no_log() -> None:
-    scope, journal = scripted_scope(GOOD)
-    formulate(scope, RULES, TOY)
-    ((system, asked),) = prompts(journal)
-    assert all(render_rule(rule) in asked for rule in RULES)
-    assert "rule_0, rule_1, rule_4" in asked
-    assert "a log entry" not in asked
-    assert "agent.take(thing: str, box: str) -> str" in system
+    assert model.labels == [f"{FORMULATOR}: formulate.j2"]
 
 
 def test_an_environment_without_a_description_has_no_section_in_the_prompt() -> None:
     class Silent(TOY):  # type: ignore[valid-type, misc]
         about, types = "", ()
 
-    scope, journal = scripted_scope(GOOD)
+    scope, model = scripted_scope(GOOD)
     formulate(scope, RULES, Silent)
-    assert "# The environment\n" not in prompts(journal)[0][0]
+    assert "# The environment\n" not in model.asked[0][0].content
 
 
 @pytest.mark.parametrize(
@@ -109,26 +91,26 @@ def test_an_environment_without_a_description_has_no_section_in_the_prompt() -> 
     ],
 )
 def test_a_faulty_outline_is_requested_again_with_its_fault(change: tuple[str, str], message: str) -> None:
-    scope, journal = scripted_scope(GOOD.replace(*change), GOOD)
+    scope, model = scripted_scope(GOOD.replace(*change), GOOD)
     assert formulate(scope, RULES, TOY).rule_ids == ("rule_0", "rule_4", "rule_1")
-    _, repaired = prompts(journal)
-    assert repaired[-2] == GOOD.replace(*change)
+    *_, repaired, problem = model.asked[1]
+    assert repaired.content == GOOD.replace(*change)
     with pytest.raises(ValueError, match=message) as wrong:
         read_outline(GOOD.replace(*change), IDS)
-    assert str(wrong.value) in repaired[-1]
+    assert str(wrong.value) in problem.content
 
 
 def test_a_repeated_run_sends_no_request() -> None:
-    scope, journal = scripted_scope("no", GOOD)
+    scope, _ = scripted_scope("no", GOOD)
     manual = formulate(scope, RULES, TOY)
-    assert formulate(Scope(journal, "formulate"), RULES, TOY) == manual
+    assert formulate(Scope(scope.journal, "formulate"), RULES, TOY) == manual
 
 
 def test_without_rules_no_request_is_sent() -> None:
-    scope, journal = scripted_scope()
+    scope, model = scripted_scope()
     with pytest.raises(BadManual, match="no rules"):
         formulate(scope, [], TOY)
-    assert not journal.events
+    assert model.asked == []
 
 
 @pytest.mark.parametrize(
@@ -189,11 +171,3 @@ def test_headings_within_a_section_become_bold_lines() -> None:
     manual = read_outline(GOOD.replace("Key points:", f"{code}\n\n### **Key points**"), IDS)
     assert manual.sections[0].introduction == f"Boxes hide things.\n\n{code}\n\n**Key points**\n- open, then look"
     assert parse(render(manual, RULES))[0] == manual
-
-
-@pytest.mark.parametrize("name", ["alfworld", "miniwob"])
-def test_the_prompt_names_every_type_of_an_environment(name: str) -> None:
-    environment = load_environment(name)
-    scope, journal = scripted_scope(GOOD)
-    assert formulate(scope, RULES, environment).title == "Manual of boxes"
-    assert all(kind in prompts(journal)[0][0] for kind in environment.types)

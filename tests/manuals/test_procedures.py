@@ -3,6 +3,7 @@
 import ast
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,12 @@ from planbook.envs.registry import SHIPPED as ENVIRONMENTS
 from planbook.envs.web.tasks import load_tasks, types_of
 from planbook.manuals import ProcedureLibrary
 from planbook.manuals.procedures import SHIPPED, module_procedures
-from planbook.planner import BadProcedure, Ending, Episode, EpisodeSettings, MemoryJournal, method, play
+from planbook.planner import BadProcedure, Ending
 from planbook.runs import Run, recorded_endings
 from planbook.sandbox import Limits, Sandbox
 from planbook.workers import Execution, play_episodes
 from tests.browser import need_browser
+from tests.planner.episode_kit import played
 from tests.trac import need_trac
 
 
@@ -214,11 +216,11 @@ def test_tasks_on_trac_are_solved(ids: tuple[str, ...], tmp_path: Path) -> None:
 
 def played_in_crafter(sandbox: Sandbox, kind: str, seed: int) -> Ending:
     """Play a task with its procedure. It gets more time than usual, because other tests may be using the processor."""
-    environment, procedures = load_environment("crafter"), method("procedures")
-    settings = EpisodeSettings(actions=environment.action_limit, limits=Limits(wall_seconds=120))
-    library = ProcedureLibrary(environment)
-    episode = Episode(make_task(kind, seed), environment(), sandbox, MemoryJournal(), settings=settings, memory=library)
-    return play(episode, procedures.play, procedures.options())
+    environment, limits = load_environment("crafter"), Limits(wall_seconds=120)
+    arguments: dict[str, Any] = {"task": make_task(kind, seed), "actions": environment.action_limit, "limits": limits}
+    return played(
+        sandbox, None, "procedures", environment=environment(), memory=ProcedureLibrary(environment), **arguments
+    )[0]
 
 
 @pytest.mark.parametrize("kind", ["collect_wood", "place_table", "make_wood_pickaxe"])

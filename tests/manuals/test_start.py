@@ -17,17 +17,16 @@ from planbook.manuals.start import Start, default_starts, read_start, starts, ty
 from planbook.planner import (
     Ending,
     Episode,
-    EpisodeSettings,
     FeedbackKind,
-    MemoryJournal,
     Options,
     Outcome,
     play,
 )
-from planbook.rules import Rule, RuleType
+from planbook.rules import RuleType
 from planbook.sandbox import Sandbox, defined_names, read_reply
 from tests.browser import need_browser
 from tests.manuals.demonstration_examples import is_shortened
+from tests.planner.episode_kit import episode
 
 ENVIRONMENTS = ("alfworld", "miniwob", "toy")
 STARTS = [
@@ -71,14 +70,13 @@ def played(sandbox: Sandbox, environment_name: str, task_id: str, cells: Sequenc
     environment_class = load_environment(environment_name)
     [task] = environment_class.select(Selection(ids=(task_id,)))
 
-    def strategy(episode: Episode, options: object) -> None:
+    def strategy(playing: Episode, options: object) -> None:
         for code in cells:
-            episode.run(code)
+            playing.run(code)
 
     with closing(environment_class()) as environment:
-        settings = EpisodeSettings(actions=environment_class.action_limit)
-        episode = Episode(task, environment, sandbox, MemoryJournal(), settings=settings)
-        return episode, play(episode, strategy, Options())
+        playing = episode(sandbox, environment=environment, task=task, actions=environment_class.action_limit)
+        return playing, play(playing, strategy, Options())
 
 
 @pytest.mark.parametrize(("environment", "name", "helpers"), STARTS)
@@ -106,15 +104,15 @@ def test_the_example_solves_its_task_and_quotes_real_feedback(
 ) -> None:
     start = read_start(environment, [name], helpers=helpers)
     [task_id] = start.tasks
-    episode, ending = played(sandbox, environment, task_id, codes(start.example))
+    playing, ending = played(sandbox, environment, task_id, codes(start.example))
     assert ending.outcome is Outcome.DIRECT_SUCCESS, ending
-    kinds = [feedback.kind for feedback in episode.feedbacks]
+    kinds = [feedback.kind for feedback in playing.feedbacks]
     assert kinds == [FeedbackKind.UNFINISHED] * (len(kinds) - 1) + [FeedbackKind.DONE]
-    for quoted, real in zip(texts(start.example, "Feedback"), episode.feedbacks, strict=True):
+    for quoted, real in zip(texts(start.example, "Feedback"), playing.feedbacks, strict=True):
         assert is_shortened(quoted, real.text), real.text
-    goal = "" if "Your task is to: " in episode.observation.text else f"Your task is to: {episode.task.goal}\n"
+    goal = "" if "Your task is to: " in playing.observation.text else f"Your task is to: {playing.task.goal}\n"
     [shown] = texts(start.example, "Task")
-    assert is_shortened(shown, goal + episode.observation.text), episode.observation.text
+    assert is_shortened(shown, goal + playing.observation.text), playing.observation.text
 
 
 @pytest.mark.parametrize(("environment", "name", "helpers"), STARTS)
@@ -177,14 +175,6 @@ def write_start(folder: Path, example: str, rules: object) -> str:
 
 def rule(number: int, content: str = "In every task.", **fields: object) -> dict[str, object]:
     return {"id": f"rule_{number}", "type": "Special Mechanism", "content": content, **fields}
-
-
-def test_a_folder_is_a_start(tmp_path: Path) -> None:
-    own = write_start(tmp_path / "own", "## Task\nA shelf.\n", [rule(0)])
-    start = read_start("shelf", [own])
-    assert start.example == "## Task\nA shelf.\n"
-    assert start.tasks == ()
-    assert start.rules == (Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="In every task."),)
 
 
 def test_the_rules_of_several_starts_are_renumbered_everywhere(tmp_path: Path) -> None:

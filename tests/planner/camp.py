@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planbook.envs import Action, Environment, Features, Goals, Observation, Selection, Task, Verdict, action, query
-from planbook.planner import Ending, Episode, Message, Model, Sampling, ScriptedModel
+from planbook.planner import Ending, Episode, Message, Model
 from planbook.sandbox import Sandbox
 from tests.planner import episode_kit
-from tests.planner.episode_kit import journal_of
+from tests.planner.episode_kit import Replies, journal_of
 from tests.spanning import span_data
 
 DISTANCES = {"oak_log": 30, "birch_log": 10, "sand": 20, "cobblestone": 5}
@@ -143,26 +143,23 @@ class RoleModels:
     """A scripted model for each role. It gives its replies in order, and fails if it is asked once more."""
 
     def __init__(self, **replies: Sequence[str]) -> None:
-        self._replies = {role: list(texts) for role, texts in replies.items()}
-        self.asked: dict[str, list[Sequence[Message]]] = {role: [] for role in ("planner", "explainer", "controller")}
-        """Maps each role to the messages of each of its requests."""
+        self._models = {role: Replies(*replies.get(role, ())) for role in ("planner", "explainer", "controller")}
 
     def model(self, role: str) -> Model:
         """Return the model of a role."""
+        return self._models[role]
 
-        def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-            self.asked[role].append(messages)
-            return self._replies[role].pop(0)
-
-        return ScriptedModel(answer, name=f"the {role}'s")
+    def asked(self, role: str) -> list[Sequence[Message]]:
+        """Return the messages of each request."""
+        return self._models[role].asked
 
     def prompts(self, role: str = "planner") -> list[str]:
         """Return the last message of each request."""
-        return [messages[-1].content for messages in self.asked[role]]
+        return [messages[-1].content for messages in self.asked(role)]
 
     def conversation_text(self, number: int, role: str = "planner") -> str:
         """Return all messages of a request as one text."""
-        return "\n".join(message.content for message in self.asked[role][number])
+        return "\n".join(message.content for message in self.asked(role)[number])
 
 
 def code(text: str) -> str:
@@ -170,6 +167,12 @@ def code(text: str) -> str:
     return f"So be it.\n```python\n{text}\n```"
 
 
+LOGS = "agent.mine({'log': 3})  # step 1: mine 3 log"
+PLANKS = "agent.craft({'planks': 12}, {'log': 3})  # step 2: craft 12 planks from 3 log"
+STICKS = "agent.craft({'stick': 4}, {'planks': 2})  # step 3: craft 4 stick from 2 planks"
+PICKAXE = "agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})  # step 4: craft 1 pickaxe"
+WHOLE = "\n".join((LOGS, PLANKS, STICKS, PICKAXE))
+"""A plan that makes the pickaxe, and its lines."""
 PICKAXE_TASK = Camp.tasks(Selection(ids=("pickaxe",)))[0]
 
 

@@ -1,7 +1,8 @@
 """A kit for tests of planning methods: scripted models, variants of the toy environment, a memory, whole episodes."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from planbook.envs import Action, Environment, Observation, Selection, Task, Verdict, action
@@ -17,13 +18,19 @@ from planbook.planner import (
     Message,
     Model,
     NoMemory,
+    OnText,
     Recall,
+    Reply,
+    Round,
     Sampling,
     ScriptedModel,
+    Trajectory,
     play,
 )
-from planbook.planner.roles import Roles
-from planbook.sandbox import Limits, Sandbox
+from planbook.planner.models.types import current_question
+from planbook.planner.roles import NO_MODELS, Roles
+from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
+from planbook.sandbox import Sandbox
 from tests.spanning import span_data
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
@@ -185,33 +192,82 @@ class SubtaskModels:
         return code(reply) if role == "executor" and "```" not in reply and reply != "rubbish" else reply
 
 
+class Replies:
+    """A model that gives its replies in order. It keeps the messages, the sampling and the label of each request."""
+
+    name = "replies"
+
+    def __init__(self, *replies: str | Reply) -> None:
+        self._replies = [Reply(text=reply) if isinstance(reply, str) else reply for reply in replies]
+        self.asked: list[Sequence[Message]] = []
+        self.sampling: list[Sampling] = []
+        self.labels: list[str] = []
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Return the next reply."""
+        self.asked.append(messages)
+        self.sampling.append(sampling)
+        self.labels.append(current_question().label)
+        return self._replies[len(self.asked) - 1]
+
+    def prompt(self, number: int) -> str:
+        """Return the last message of a request."""
+        return self.asked[number][-1].content
+
+    def roles(self, number: int) -> Sequence[str]:
+        """Return the roles of the messages of a request."""
+        return [message.role for message in self.asked[number]]
+
+
+class OneModel:
+    """One model for all roles."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def model(self, role: str) -> Model:
+        """Return the model."""
+        return self._model
+
+
 def episode(
     sandbox: Sandbox,
-    models: ModelsByRole,
+    models: ModelsByRole | None = None,
     *,
     environment: Environment | None = None,
     task: Task = TASK,
+    path: str = "task/0",
     journal: Journal | None = None,
     memory: Memory | None = None,
-    actions: int = 60,
-    limits: Limits | None = None,
     guard: Callable[[], None] = lambda: None,
+    **settings: Any,
 ) -> Episode:
-    """Return an episode with these models."""
+    """Return an episode. ``guard`` is called before each action and each request; it has 60 actions by default."""
     return Episode(
         task,
         environment or TouchToy(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
-        settings=EpisodeSettings(actions=actions, limits=limits or Limits()),
+        path=path,
+        settings=EpisodeSettings(**{"actions": 60, **settings}),
         memory=memory or NoMemory(),
-        roles=Roles(models.model, {}, guard=guard),
+        roles=Roles(models.model, {}, guard=guard) if models else NO_MODELS,
+        guard=guard,
     )
+
+
+@contextmanager
+def started(sandbox: Sandbox, models: ModelsByRole | None = None, **arguments: Any) -> Iterator[Episode]:
+    """Yield an episode that has begun."""
+    playing = episode(sandbox, models, **arguments)
+    playing.begin()
+    yield playing
+    playing.close()
 
 
 def played(
     sandbox: Sandbox,
-    models: ModelsByRole,
+    models: ModelsByRole | None,
     method: str = "adapt",
     *,
     options: Mapping[str, Any] | None = None,
@@ -238,3 +294,29 @@ def recorded_subtasks(recorded: MemoryJournal | Episode) -> list[dict[str, Any]]
 def claim_rows(recorded: MemoryJournal | Episode) -> list[tuple[str, str, int, bool | None]]:
     """Return role, text, depth and claim of every subtask."""
     return [(claim["by"], claim["text"], claim["depth"], claim["done"]) for claim in recorded_subtasks(recorded)]
+
+
+def kinds(playing: Episode) -> list[str]:
+    """Return the kind of the feedback on each cell."""
+    return [feedback.kind.value for feedback in playing.feedbacks]
+
+
+def trajectory(
+    code: str = "agent.open('box_1')",
+    *,
+    thought: str = "I think.",
+    feedback: str = "It ran.",
+    observation: str = "A room.",
+    **fields: Any,
+) -> Trajectory:
+    """Return an episode of one cell (piece of plan code) with this code."""
+    cell = Cell(
+        scope="task/0/round/0/plan/0",
+        number=0,
+        source="planner",
+        code=code,
+        thought=Thought(text=thought),
+        feedback=Feedback(kind=FeedbackKind.UNFINISHED, text=feedback),
+    )
+    rounds = (Round(number=0, observation=observation, cells=(cell,)),)
+    return Trajectory(**{"path": "task/0", "task": TASK, "rounds": rounds, **fields})

@@ -12,14 +12,14 @@ from planbook.sandbox import Sandbox
 from tests.planner import episode_kit
 
 Reply = str | Mapping[str, Any] | Sequence[Any] | Callable[[int], Any]
-"""A text, a JSON value, or a function that returns one of these for the number of earlier requests of the node."""
+"""A text, a list of texts in turn, another JSON value, or a function of the number of earlier requests of the node."""
 
 
 class NodeModels:
-    """Scripted models that reply by the node that asks. Nodes for which no reply is given get a meaningless text."""
+    """Scripted models that reply by the node that asks. A node for which no reply is given gets its name."""
 
-    def __init__(self, replies: Mapping[str, Reply]) -> None:
-        self.replies = dict(replies)
+    def __init__(self, replies: Mapping[str, Reply] | None = None, **more: Reply) -> None:
+        self.replies = {**(replies or {}), **more}
         self.asked: list[tuple[str, str, str]] = []
         """Role, node and question of every request."""
         self._counts: Counter[str] = Counter()
@@ -33,19 +33,29 @@ class NodeModels:
         """Return the last message of every request of a node."""
         return [text for _, name, text in self.asked if name == node]
 
+    def prompt(self, node: str) -> str:
+        """Return the last prompt of a node."""
+        return self.questions(node)[-1]
+
     def model(self, role: str) -> Model:
         """Return the model of a role."""
 
         def answer(messages: Sequence[Message], sampling: Sampling) -> str:
             node = current_question().label.partition(": ")[2]
             self.asked.append((role, node, messages[-1].content))
-            reply = self.replies.get(node, "Nothing is to be said.")
-            if callable(reply):
-                reply = reply(self._counts[node])
-            self._counts[node] += 1
-            return reply if isinstance(reply, str) else json.dumps(reply)
+            return self.say(node)
 
         return ScriptedModel(answer, name=f"the {role}'s")
+
+    def say(self, node: str) -> str:
+        """Return the next reply to a node."""
+        reply, number = self.replies.get(node, f"{node} says so"), self._counts[node]
+        self._counts[node] += 1
+        if callable(reply):
+            reply = reply(number)
+        elif isinstance(reply, list) and isinstance(reply[0], str):
+            reply = reply[min(number, len(reply) - 1)]
+        return reply if isinstance(reply, str) else json.dumps(reply)
 
 
 def task_of(environment: str, task: str) -> Task:

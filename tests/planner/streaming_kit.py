@@ -1,16 +1,14 @@
-"""A kit for tests of streaming and resuming: a model that streams its replies in pieces, and journals to compare."""
+"""A kit for tests of streaming and resuming: a model that streams its replies in pieces, and journals that are cut."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from planbook.envs.toy import Toy
 from planbook.planner import (
-    METHODS,
     Body,
     Ending,
-    Episode,
-    EpisodeSettings,
     EventKind,
     Journal,
     MemoryJournal,
@@ -18,12 +16,11 @@ from planbook.planner import (
     Model,
     Reply,
     Sampling,
-    play,
 )
 from planbook.planner.models.types import OnText
-from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import TASK
+from tests.planner import episode_kit
+from tests.planner.episode_kit import OneModel
 
 Cut = Callable[[str], Sequence[str]]
 
@@ -74,23 +71,12 @@ class PieceModel:
         return [messages[-1].content for messages in self.asked]
 
 
-def episode(
-    sandbox: Sandbox, model: Model, journal: Journal | None = None, *, stream: bool = True, **kwargs: Any
-) -> Episode:
-    settings = EpisodeSettings(30, stream=stream)
-    environment = kwargs.pop("environment", None) or Toy()
-    journal = MemoryJournal() if journal is None else journal
-    return Episode(
-        TASK, environment, sandbox, journal, settings=settings, roles=Roles(lambda role: model, {}), **kwargs
-    )
-
-
 def played(
     sandbox: Sandbox, model: Model, journal: Journal, planner: str = "automanual", *, stream: bool = True, **kwargs: Any
 ) -> Ending:
-    """Play an episode of the toy environment. ``kwargs`` are settings of the episode, or ``options``."""
-    options = METHODS[planner].options.model_validate(kwargs.pop("options", {}))
-    return play(episode(sandbox, model, journal, stream=stream, **kwargs), METHODS[planner].play, options)
+    """Play an episode of the toy environment. ``kwargs`` are those of an episode, or ``options``."""
+    settings = {"environment": Toy(), "actions": 30, **kwargs}
+    return episode_kit.played(sandbox, OneModel(model), planner, journal=journal, stream=stream, **settings)[0]
 
 
 Row = tuple[tuple[str, EventKind, int], Any]
@@ -119,3 +105,18 @@ def cut_journals(journal: MemoryJournal) -> Iterator[tuple[MemoryJournal, int]]:
         beginning = MemoryJournal()
         beginning.events = dict(events[:cut])
         yield beginning, sum(kind == "ask" for (_, kind, _), _ in events[:cut])
+
+
+class KilledJournal(MemoryJournal):
+    """Holds the events passed to it, accepts ``capacity`` more, and then fails."""
+
+    def __init__(self, capacity: int, events: Mapping[tuple[str, EventKind, int], Body] | None = None) -> None:
+        super().__init__()
+        self.events, self._capacity, self._lock = dict(events or {}), capacity, threading.Lock()
+
+    def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
+        with self._lock:
+            if self._capacity == 0:
+                raise OSError("killed")
+            self._capacity -= 1
+            super().put(scope, kind, number, body)

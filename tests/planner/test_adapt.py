@@ -5,9 +5,10 @@ from textwrap import indent
 import pytest
 
 from planbook.envs import Observation, Selection, action, load_environment
-from planbook.planner import Ending, Episode, FeedbackKind, Outcome
+from planbook.planner import Episode, FeedbackKind, Outcome
 from planbook.planner.strategies.adapt import MAX_NOTES
 from planbook.sandbox import Sandbox
+from tests.planner.advocate_kit import AnsweringToy
 from tests.planner.episode_kit import (
     FAIL,
     GOAL,
@@ -145,16 +146,6 @@ def test_every_subtask_has_its_own_namespace(sandbox: Sandbox) -> None:
     assert [claim["done"] for claim in recorded_subtasks(playing) if claim["text"] == "a"] == [True]
 
 
-def test_an_executor_sees_only_its_own_subtask(sandbox: Sandbox) -> None:
-    models = SubtaskModels(
-        {"a": ["print(task.goal, task.params, task.observation)", FAIL]}, {GOAL: plan_reply("S1", "a")}
-    )
-    _, playing = played(sandbox, models, options={"d_max": 2})
-    (output,) = (cell.feedback.output for cell in playing.cells if cell.feedback.output)
-    assert output.startswith("a {} You see box_1, ")
-    assert GOAL not in "".join([output, *models.prompts("executor")[1:]])
-
-
 def test_every_subtask_is_recorded_with_its_claim(sandbox: Sandbox) -> None:
     plans = {GOAL: plan_reply("S1 AND (S2 OR S3)", "a", "b", "c"), "b": "no plan", "c": plan_reply("S1", "d")}
     ending, playing = played(sandbox, SubtaskModels({"a": touch_claim("a"), "d": SOLVE}, plans))
@@ -211,14 +202,6 @@ def test_an_episode_that_ends_during_a_subtask_ends_at_every_level(
     assert last_events == ["cell", "end"] * 4 + ["moment", "outcome"], "the moment event is the claim of the task"
 
 
-def test_a_false_claim_of_success_ends_the_episode_as_a_failure(sandbox: Sandbox) -> None:
-    models = SubtaskModels({GOAL: "finish(True)"})
-    ending, playing = played(sandbox, models)
-    assert (ending.outcome, ending.cause, ending.verdict.solved) == (Outcome.FAILURE, "unfinished", False)
-    assert claim_rows(playing) == [("executor", GOAL, 1, True)]
-    assert models.calls == [("executor", GOAL)]
-
-
 def test_an_action_without_a_docstring_is_listed_by_name(sandbox: Sandbox) -> None:
     class Undocumented(TouchToy):
         @action()
@@ -240,73 +223,19 @@ def test_only_an_informed_planner_sees_why_the_executor_gave_up(sandbox: Sandbox
     assert NOTE not in models.all_text("executor")
 
 
-# In the web shop.
-
-SEARCH = "search for a storage ottoman"
-SHORTLIST = "shortlist storage ottomans below 100.00 dollars"
-MATCH = "match the shortlisted products against: space saving, faux leather, fully assembled"
-WRONG, RIGHT = "match B0WQHPCZ5C against: space saving", "match B0Z1STOEFE against: space saving"
-BUY = "buy the matching product with color coral and size 16 x 16 inch"
-SKILLS = {
-    SEARCH: "agent.search('space saving faux leather storage ottoman')\nfinish(True)",
-    SHORTLIST: "ids = [each['id'] for each in agent.results()]\nfinish(True, f'Shortlisted: {ids}.')",
-    WRONG: "finish(False, 'a reason')",
-    RIGHT: "agent.click('B0Z1STOEFE')\nfinish('Faux Leather' in agent.click('Attributes'), 'Matched: B0Z1STOEFE.')",
-    BUY: "agent.click('< Prev')\nagent.click('coral')\nagent.click('16 x 16 inch')\nagent.click('Buy Now')",
-}
-
-
-def bought(sandbox: Sandbox, models: SubtaskModels, method: str = "adapt") -> tuple[Ending, Episode]:
-    shopping = load_environment("shopping")
-    [task] = shopping.select(Selection(ids=("example/541",)))
-    return played(sandbox, models, method, environment=shopping(), task=task, actions=100)
-
-
-def goal() -> str:
-    return load_environment("shopping").select(Selection(ids=("example/541",)))[0].goal
-
-
-def test_skills_hand_on_notes_and_the_planner_sees_what_failed(sandbox: Sandbox) -> None:
-    plans = {
-        goal(): plan_reply("S1 AND S2 AND (S3 OR S4) AND S5", SEARCH, SHORTLIST, WRONG, MATCH, BUY),
-        MATCH: plan_reply("S1", RIGHT),
-    }
-    models = SubtaskModels(SKILLS, plans)
-    ending, playing = bought(sandbox, models)
-    assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert ending.verdict.score == 1.0
-    assert playing.environment.state().startswith("You have bought B0Z1STOEFE: ")
-    handed = {claim["text"]: claim["handed"] for claim in recorded_subtasks(playing) if claim["by"] == "executor"}
-    assert handed[SEARCH] == "You are on the search page."
-    assert handed[WRONG].endswith("Shortlisted: " + handed[MATCH].partition("Shortlisted: ")[2])
-    assert handed[BUY].endswith(handed[MATCH].partition("Shortlisted: ")[2] + " Matched: B0Z1STOEFE.")
-    assert handed[BUY].startswith("You are on the attributes page of B0Z1STOEFE: ")
-    first, *_, last = models.prompts("planner")
-    assert first.startswith("The search page.")
-    assert "Subtasks that failed earlier" not in first
-    assert last.startswith("Results for 'space saving faux leather storage ottoman': 1 to 10 of 50\n")
-    listed = last.partition("# Subtasks that failed earlier")[2].partition("#")[0].strip()
-    assert listed == f"- {goal()}\n- {WRONG}"
-    assert "a reason" not in models.all_text("planner")
-
-
-def test_a_purchase_is_a_claim_of_success_on_every_level(sandbox: Sandbox) -> None:
-    """The product is wrong, which the executor does not know."""
-    buy = "agent.click('B0Z1STOEFE')\nagent.click('Buy Now')\nfinish(True, 'bought')"
-    models = SubtaskModels(SKILLS | {BUY: buy}, {goal(): plan_reply("S1 AND S2", SEARCH, BUY)})
-    ending, playing = bought(sandbox, models)
+def test_an_answer_is_a_claim_of_success_on_every_level(sandbox: Sandbox) -> None:
+    """The answer is wrong, which the executor does not know."""
+    does = {"a": "finish(True)", "b": "agent.stop('7')\nfinish(True)"}
+    ending, playing = played(
+        sandbox, SubtaskModels(does, {GOAL: plan_reply("S1 AND S2", "a", "b")}), environment=AnsweringToy()
+    )
     assert ending.verdict.solved is False
     assert claim_rows(playing) == [
-        ("executor", goal(), 1, False),
-        ("executor", SEARCH, 2, True),
-        ("executor", BUY, 2, True),
-        ("planner", goal(), 1, True),
+        ("executor", GOAL, 1, False),
+        ("executor", "a", 2, True),
+        ("executor", "b", 2, True),
+        ("planner", GOAL, 1, True),
     ]
-
-
-def test_an_ending_by_the_environment_is_no_claim(sandbox: Sandbox) -> None:
-    _, playing = played(sandbox, SubtaskModels({GOAL: SOLVE}))
-    assert claim_rows(playing) == [("executor", GOAL, 1, None)]
 
 
 def test_if_neither_the_executor_nor_the_planner_is_usable_the_message_names_both(sandbox: Sandbox) -> None:
@@ -318,12 +247,14 @@ def test_if_neither_the_executor_nor_the_planner_is_usable_the_message_names_bot
 
 
 def test_the_naive_buyer_takes_the_first_result_without_a_model(sandbox: Sandbox) -> None:
-    ending, playing = bought(sandbox, SubtaskModels(), "naive")
+    shopping = load_environment("shopping")
+    [task] = shopping.select(Selection(ids=("example/541",)))
+    ending, playing = played(sandbox, None, "naive", environment=shopping(), task=task)
     assert ending.actions == 3
     assert 0.0 < ending.verdict.score < 1.0
-    assert str(playing.environment.history[0][0]) == f"search({goal()!r})"
+    assert str(playing.environment.history[0][0]) == f"search({task.goal!r})"
 
 
 def test_the_naive_buyer_gives_up_in_an_environment_without_a_naive_plan(sandbox: Sandbox) -> None:
-    ending, _ = played(sandbox, SubtaskModels(), "naive")
+    ending, _ = played(sandbox, None, "naive")
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)

@@ -261,24 +261,22 @@ def test_a_round_without_an_action_does_not_replace_the_round_before_it(sandbox:
 
 
 @pytest.mark.parametrize(
-    "models", [{"act": code("agent.stop('7')")}, {"task_done": YES, "answer": "Answer: 7"}], ids=["code", "reply"]
+    ("replies", "outcome", "steps"),
+    [
+        ({"act": code("agent.stop('7')")}, Outcome.FAILURE, 1),
+        ({"task_done": YES, "answer": "Answer: 7"}, Outcome.FAILURE, 1),
+        ({"task_done": YES, "answer": "It is 42."}, Outcome.FAILURE, 0),
+        ({"act": touch("wall"), "task_done": [NO, YES], "answer": "Answer: 42"}, Outcome.DIRECT_SUCCESS, 2),
+    ],
+    ids=["a wrong answer in code", "a wrong answer", "an unusable answer", "an answer after the last action"],
 )
-def test_a_wrong_answer_ends_the_episode(sandbox: Sandbox, models: dict[str, str]) -> None:
-    answering = AdvocateModels(**models)
-    ending, _ = played(sandbox, answering, environment=AnsweringToy(), options={"rounds": 3})
-    assert ending.outcome is Outcome.FAILURE
-    assert answering.questions.count("plan") == 1
-
-
-def test_an_answer_needs_no_action(sandbox: Sandbox) -> None:
-    models = AdvocateModels(act=touch("wall"), task_done=[NO, YES], answer="Answer: 42")
-    ending, _ = played(sandbox, models, environment=AnsweringToy(), actions=1)
-    assert (ending.outcome, ending.actions) == (Outcome.DIRECT_SUCCESS, 2)
-
-
-def test_an_unusable_answer_is_not_delivered(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, AdvocateModels(task_done=YES, answer="It is 42."), environment=AnsweringToy())
-    assert (ending.outcome, playing.steps) == (Outcome.FAILURE, [])
+def test_an_answer_ends_the_episode_and_needs_no_action(
+    sandbox: Sandbox, replies: dict[str, str], outcome: Outcome, steps: int
+) -> None:
+    models = AdvocateModels(**replies)
+    ending, playing = played(sandbox, models, environment=AnsweringToy(), actions=1)
+    assert (ending.outcome, ending.actions, len(playing.steps)) == (outcome, steps, steps)
+    assert models.questions.count("plan") == 1
 
 
 def test_notes_stay_after_a_rewind_and_in_later_rounds(sandbox: Sandbox) -> None:
@@ -331,15 +329,4 @@ def test_roles_and_options_are_those_of_the_paper() -> None:
         "whole_subtasks": True,
         "summarise_above": 8_000,
         "remedies": 2,
-    }
-
-
-def test_each_round_draws_new_samples(sandbox: Sandbox) -> None:
-    models = AdvocateModels(act=touch("wall"), align=aligned(verdict="NO"))
-    played(sandbox, models, options={"rounds": 3})
-    assert {sampling.sample for _, _, _, sampling in models.asked} == {0, 1, 2}
-    asked = {(role, question) for role, question, _, _ in models.asked}
-    assert asked == {
-        *(("planner", question) for question in ("plan", "act", "remedy")),
-        *(("evaluator", question) for question in ("align", "task_done", "subtask_done")),
     }

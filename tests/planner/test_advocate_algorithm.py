@@ -95,10 +95,6 @@ class TracedEpisode:
         return [tuple(part.strip(" '") for part in each.strip("[]\n").split(",") if part) for each in outputs]
 
 
-def traced_episode(environment: TouchToy) -> TracedEpisode:
-    return TracedEpisode(environment)
-
-
 class TraceMemory(FixedMemory):
     """A memory that defines an empty ``trace`` in every namespace."""
 
@@ -144,7 +140,7 @@ class TreeModels(AdvocateModels):
 def test_the_states_visited_are_those_of_algorithm_1(
     sandbox: Sandbox, environment: type[TouchToy], seed: int, remedies: int
 ) -> None:
-    tree, watched = RandomTree(seed, remedies), traced_episode(environment())
+    tree, watched = RandomTree(seed, remedies), TracedEpisode(environment())
     walkers = TreeModels(tree, watched)
     ending, playing = played(
         sandbox,

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from planbook.envs import Observation, Task, Verdict, action
 from planbook.planner import Outcome
 from planbook.sandbox import Sandbox
@@ -87,23 +89,18 @@ def test_code_is_adapted_to_the_page_after_a_return(sandbox: Sandbox) -> None:
     assert "[12] link b" in models.prompts("align")[2], "together with the page at that time"
 
 
-def test_code_whose_object_is_gone_is_not_run(sandbox: Sandbox) -> None:
-    models = AdvocateModels(act=click(1), remedy=[click(2), "NONE"], align=WRONG, map="NONE")
+@pytest.mark.parametrize(("reply", "clicks"), [("NONE", ["click(1)"]), ("[12]", ["click(1)", "click(2)"])])
+def test_code_is_not_run_if_its_object_is_gone_and_unchanged_without_a_usable_reply(
+    sandbox: Sandbox, reply: str, clicks: list[str]
+) -> None:
+    models = AdvocateModels(act=click(1), remedy=[click(2), "NONE"], align=WRONG, map=reply)
     _, playing = played(sandbox, models, environment=Pages(), options={"rounds": 1})
-    assert len(playing.cells) == 1
-    gone = recorded(playing, "branch")[1]
-    assert (gone["fate"], gone["cell"], gone["why"]) == (
-        "failed",
-        None,
-        "The objects that the code works on are no longer there.",
-    )
-
-
-def test_code_runs_unchanged_if_no_reply_adapts_it(sandbox: Sandbox) -> None:
-    models = AdvocateModels(act=click(1), remedy=[click(2), "NONE"], align=WRONG, map="[12]")
-    _, playing = played(sandbox, models, environment=Pages(), options={"rounds": 1})
-    assert [str(step.action) for step in playing.steps] == ["click(1)", "click(2)"]
-    assert [each["mapped"] for each in recorded(playing, "branch")] == ["", ""]
+    assert [str(step.action) for step in playing.steps] == clicks
+    remedy = recorded(playing, "branch")[1]
+    assert remedy["mapped"] == ""
+    if reply == "NONE":
+        gone = "The objects that the code works on are no longer there."
+        assert (remedy["fate"], remedy["cell"], remedy["why"]) == ("failed", None, gone)
 
 
 def test_a_lasting_effect_is_recorded_and_marked_in_prompts(sandbox: Sandbox) -> None:

@@ -37,45 +37,34 @@ def test_the_last_numbered_list_is_the_plan(text: str, review: str, parts: tuple
 
 
 @pytest.mark.parametrize(
-    ("text", "verdict"),
+    ("read", "text", "found"),
     [
-        ("I see.\n**Verdict:** no.", False),
-        ("> verdict: Yes!", True),
-        ("Yes and no.\nVerdict: NO\nThat is all.", False),
+        (read_verdict, "I see.\n**Verdict:** no.", False),
+        (read_verdict, "> verdict: Yes!", True),
+        (read_verdict, "Yes and no.\nVerdict: NO\nThat is all.", False),
+        (
+            read_alignment,
+            "Did: Opened box_2: it holds a key.\nWhy: The key is wanted.\nVerdict: YES",
+            ("Opened box_2: it holds a key.", "The key is wanted.", 1.0),
+        ),
+        (read_value, "Did: that\nWhy: so\nValue: 0", ("that", "so", 0.0)),
+        (read_value, "Did: that\nWhy: so\nValue: 10/10", ("that", "so", 1.0)),
+        (read_value, "Did: that\nWhy: so\nValue: **3**.", ("that", "so", 0.3)),
+        (read_answer, "So it is.\n**Answer:** red,\ngreen", "red,\ngreen"),
+        (read_answer, "* Answer: **red**\n", "red"),
+        (read_answer, "> **Answer: red**", "red"),
+        (read_answer, "**Answer**: **red** or **green**", "**red** or **green**"),
+        (read_answer, "Answer: __init__", "__init__"),
+        (read_answer, "Answer: *args", "*args"),
+        (read_answer, "Answer: `x`", "x"),
+        (read_alternative, "**None.**\n", None),
     ],
 )
-def test_a_verdict_is_one_word(text: str, verdict: bool) -> None:
-    assert read_verdict(text) is verdict
+def test_a_labelled_reply_is_read(read: Reader, text: str, found: object) -> None:
+    assert read(text) == found
 
 
-def test_an_alignment_has_an_effect_and_a_reason() -> None:
-    text = "Did: Opened box_2: it holds a key.\nWhy: The key is wanted.\nVerdict: YES"
-    assert read_alignment(text) == ("Opened box_2: it holds a key.", "The key is wanted.", 1.0)
-
-
-@pytest.mark.parametrize(("written", "value"), [("0", 0.0), ("10/10", 1.0), ("**3**.", 0.3)])
-def test_a_value_is_a_whole_number_from_0_to_10(written: str, value: float) -> None:
-    assert read_value(f"Did: that\nWhy: so\nValue: {written}").value == value
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("So it is.\n**Answer:** red,\ngreen", "red,\ngreen"),
-        ("* Answer: **red**\n", "red"),
-        ("> **Answer: red**", "red"),
-        ("**Answer**: **red** or **green**", "**red** or **green**"),
-        ("Answer: __init__", "__init__"),
-        ("Answer: *args", "*args"),
-        ("Answer: `x`", "x"),
-    ],
-)
-def test_an_answer_is_all_text_after_its_label(text: str, answer: str) -> None:
-    assert read_answer(text) == answer
-
-
-def test_an_alternative_is_code_or_the_word_none() -> None:
-    assert read_alternative("**None.**\n") is None
+def test_an_alternative_is_code() -> None:
     found = read_alternative("```python\nagent.stop()\n```")
     assert found is not None
     assert found.code.strip() == "agent.stop()"

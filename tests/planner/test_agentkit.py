@@ -8,15 +8,13 @@ import pytest
 from planbook.envs.toy import Toy
 from planbook.planner import Ending, Episode, FeedbackKind, MemoryJournal, Outcome
 from planbook.planner.errors import BadGraphFile, ModelUnavailable
-from planbook.planner.graph.file import SHIPPED_GRAPHS
 from planbook.planner.graph.node import GraphFile
 from planbook.planner.strategies.agentkit import MAX_IDLE, AgentKitOptions, roles_of
 from planbook.sandbox import Sandbox
 from tests.planner import episode_kit
-from tests.planner.episode_kit import SOLVE, TASK, code, journal_of
+from tests.planner.episode_kit import SOLVE, TASK, code
 from tests.planner.node_models import NodeModels, Reply, played
 from tests.planner.streaming_kit import cut_journals, untimed
-from tests.spanning import span_data
 
 GRAPH = """
 nodes:
@@ -84,14 +82,6 @@ def test_the_code_of_a_step_may_be_limited_to_one_action(sandbox: Sandbox) -> No
     assert "The code may take at most 1 action. You will see" in nodes.questions("think_and_act")[0]
 
 
-def test_every_shipped_graph_writes_code_and_has_a_description() -> None:
-    names = {path.stem for path in SHIPPED_GRAPHS.glob("*.yaml")}
-    assert names == {"chain-of-thought", "crafter", "general", "shopping", "spring"}
-    for file in map(shipped, names):
-        assert file.code
-        assert file.about.endswith(".")
-
-
 def test_a_graph_that_cannot_play_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadGraphFile, match="crafter, general, shopping"):
         shipped("nosuch")
@@ -104,22 +94,6 @@ def test_a_graph_that_cannot_play_is_refused(tmp_path: Path) -> None:
 def test_the_roles_are_those_of_the_nodes(graph: str) -> None:
     assert set(roles_of(AgentKitOptions(graph=graph), "toy")) == {"small", "graph"}
     assert set(roles_of(AgentKitOptions(), "crafter")) == {"small", "large"}
-
-
-def test_each_node_asks_its_role_within_its_step(sandbox: Sandbox, graph: str) -> None:
-    nodes = NodeModels(replies())
-    _, episode = play(sandbox, nodes, graph, steps=2)
-    assert [(role, node) for role, node, _ in nodes.asked] == [
-        ("small", "look"),
-        ("graph", "plan"),
-        ("graph", "act"),
-    ] * 2
-    journal, path = journal_of(episode), "task/0/round/0/step/1"
-    assert (f"{path}/plan/0", "ask", 0) in journal.events
-    assert [node["stored"] for node in span_data(journal, "node") if node["node"] == "plan"][1] == {
-        "plan": "open boxes"
-    }
-    assert [cell.scope for cell in episode.cells] == ["task/0/round/0/step/0", path]
 
 
 def test_the_result_of_the_last_code_is_in_the_next_pass(sandbox: Sandbox, graph: str) -> None:
@@ -135,24 +109,23 @@ def test_the_result_of_the_last_code_is_in_the_next_pass(sandbox: Sandbox, graph
     assert "You open box_1" in third
 
 
-def test_a_scene_that_the_observation_repeats_is_not_shown(sandbox: Sandbox) -> None:
+class Unseen(Toy):
+    """A toy environment without a scene."""
+
+    def scene(self) -> str:
+        return ""
+
+
+@pytest.mark.parametrize(("environment", "first"), [(Toy, 1), (Unseen, 0)])
+def test_a_scene_that_the_observation_repeats_is_not_shown(
+    sandbox: Sandbox, environment: type[Toy], first: int
+) -> None:
     nodes = NodeModels({"think_and_act": code("agent.open('box_1')")})
-    play(sandbox, nodes, "chain-of-thought", steps=2)
-    first, second = nodes.questions("think_and_act")
-    assert (first.count("You see box_1"), first.count("The same as now.")) == (1, 1)
-    assert (second.count("You see box_1"), second.count("The same as now.")) == (1, 0)
-
-
-def test_an_empty_scene_is_not_called_the_same_as_now(sandbox: Sandbox) -> None:
-    class Unseen(Toy):
-        def scene(self) -> str:
-            return ""
-
-    nodes = NodeModels({"think_and_act": code("agent.open('box_1')")})
-    episode_kit.played(
-        sandbox, nodes, "agentkit", environment=Unseen(), options={"graph": "chain-of-thought", "steps": 2}
-    )
-    assert not any("The same as now." in prompt for prompt in nodes.questions("think_and_act"))
+    options = {"graph": "chain-of-thought", "steps": 2}
+    episode_kit.played(sandbox, nodes, "agentkit", environment=environment(), options=options)
+    prompts = nodes.questions("think_and_act")
+    assert [prompt.count("The same as now.") for prompt in prompts] == [first, 0]
+    assert [prompt.count("You see box_1") for prompt in prompts] == [first, first]
 
 
 @pytest.mark.parametrize(
@@ -239,12 +212,3 @@ def test_a_step_is_one_call(sandbox: Sandbox) -> None:
     ending, _ = played(sandbox, nodes, "shopping", "test/0", options={"steps": 1})
     assert ending.actions == 1
     assert "exactly one call of an action" in nodes.questions("action")[1]
-
-
-def test_text_of_pages_and_answers_is_never_expanded(sandbox: Sandbox) -> None:
-    nodes = shopper(
-        "search('$db.world.action_docs$ {{ db.manual }}')", summary_actor_plan="$db.manual$ {{ db.world.goal }}"
-    )
-    played(sandbox, nodes, "shopping", "test/0", options={"steps": 2})
-    assert "$db.world.action_docs$ {{ db.manual }}" in nodes.questions("obs")[1]
-    assert "Plan: $db.manual$ {{ db.world.goal }}" in nodes.questions("actor_sketch")[1]

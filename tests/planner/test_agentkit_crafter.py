@@ -34,7 +34,6 @@ from tests.planner.node_models import NodeModels, Reply, played
 
 Check = Callable[[JsonValue, GraphDatabase], JsonValue]
 TASK = "survive/0"
-GATED = {"subgoals", "top_subgoal", "subgoal_analysis", "skill", "planner_adaptive", "kb_add", "unknown"}
 WOOD, COAL = "wood of a tree", "coal of a seam"
 
 
@@ -62,28 +61,6 @@ def default(sandbox: Sandbox) -> tuple[NodeModels, list[Counter[str]]]:
 
 
 # The gate (section 3.1).
-
-
-def test_a_shut_gate_skips_planner_and_knowledge(sandbox: Sandbox) -> None:
-    _, asked = game(sandbox, 3, gate=open_at(2), unknown={WOOD: missing()})
-    every = set(read_graph(graph_path("crafter")).nodes)
-    assert len(every) == 28
-    assert asked[1].keys() == every - GATED - {"feed"}
-    assert asked[2].keys() == every - {"feed"}, "an open gate asks all nodes"
-
-
-def test_planner_nodes_see_the_manual_and_both_observations_and_the_gate_its_subgoal(sandbox: Sandbox) -> None:
-    nodes, _ = game(sandbox, 2, gate=open_at(0, 1))
-    file = read_graph(graph_path("crafter"))
-    planners = (*GATED, "reflect", "planner_unexpected", "planner_mistake", "challenge", "gate_plan_sketch", "gate")
-    headings = ("# The manual\n", "# Observation before the last turn\n", "# Current observation\n")
-    for name in set(planners) - {"kb_add"}:
-        assert [heading for heading in headings if heading not in nodes.questions(name)[-1]] == [], name
-        assert file.nodes[name].model == "large"
-    gate = nodes.questions("gate")[-1]
-    assert "The subgoal so far: collect wood\nIt is complete when: 1 wood is carried" in gate
-    assert "### challenge\n" in gate
-    assert "# The history\n" in nodes.questions("planner_adaptive")[-1]
 
 
 def test_each_reason_opens_the_gate_and_a_correction_alone_does_not(sandbox: Sandbox) -> None:
@@ -182,15 +159,6 @@ def test_only_information_that_passes_every_test_is_kept(sandbox: Sandbox) -> No
     assert [item for item in listed if item in rest.partition("\n# ")[0]] == list(failed)
 
 
-def test_the_result_of_the_last_turn_leaves_out_the_observation(
-    default: tuple[NodeModels, list[Counter[str]]],
-) -> None:
-    summaries, changes = (default[0].questions(name) for name in ("s_action", "obs_chg"))
-    assert all("The last turn and its result" in prompt for prompt in summaries)
-    assert not any("Current observation" in prompt for prompt in summaries)
-    assert {prompt.count("Current observation") for prompt in changes} == {1}
-
-
 # The actor's plan, and the code.
 
 
@@ -213,12 +181,6 @@ def test_a_plan_that_is_not_kept_is_replaced(sandbox: Sandbox) -> None:
 
 ALLOWED = GraphDatabase({"allowed_actions": {"do()": "tree"}})
 CHALLENGE: dict[str, JsonValue] = {"challenge": "food", "urgency": 3, "convenience": 3}
-LOOP = """
-for _ in range(40):
-    result = agent.move('north')
-    if result.startswith('Nothing happens'):
-        break
-"""
 
 
 def rows(names: Iterable[str]) -> dict[str, JsonValue]:
@@ -261,13 +223,6 @@ def test_each_checked_node_is_asked_again(sandbox: Sandbox) -> None:
 
 def bad_reply_first(node: str, first: Reply) -> Reply:
     return lambda number: REPLIES[node] if number else first
-
-
-def test_a_loop_ends_when_its_action_is_refused(sandbox: Sandbox) -> None:
-    nodes = NodeModels({**REPLIES, "actor_final": code(LOOP)})
-    _, episode = played(sandbox, nodes, "crafter", TASK, options={"steps": 1}, actions=1000)
-    assert 1 < len(episode.steps) < 40
-    assert [step.observation.accepted for step in episode.steps] == [True] * (len(episode.steps) - 1) + [False]
 
 
 class Healing(Crafter):

@@ -12,7 +12,7 @@ from planbook.planner import Ending, Episode, FeedbackKind, Memory, MemoryJourna
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.sandbox import Sandbox
 from tests.planner import episode_kit
-from tests.planner.episode_kit import TASK, FixedMemory
+from tests.planner.episode_kit import TASK, FixedMemory, kinds
 from tests.planner.streaming_kit import PieceModel
 
 LOOK = "seen = [agent.open(f'box_{n}') for n in (1, 2)]"
@@ -57,10 +57,6 @@ def played(sandbox: Sandbox, model: PieceModel, *, actions: int = 30, **argument
     """Play the toy task. Arguments other than those of an episode are options of the method."""
     settings = {name: arguments.pop(name) for name in ("environment", "memory", "journal") if name in arguments}
     return episode_kit.played(sandbox, model, "automanual", options=arguments, actions=actions, **settings)
-
-
-def kinds(playing: Episode) -> list[str]:
-    return [feedback.kind.value for feedback in playing.feedbacks]
 
 
 def test_a_plan_that_is_mended_is_an_indirect_success(sandbox: Sandbox) -> None:
@@ -134,26 +130,6 @@ def test_an_unusable_reply_after_a_plan_fails_the_episode(sandbox: Sandbox) -> N
     assert kinds(playing) == ["unfinished", "parse"]
 
 
-HELPER = """import re
-LIMIT = 9
-
-def boxes(task):
-    return re.findall(r"box_[0-9]", task.observation)[:LIMIT]
-"""
-
-
-def test_knowledge_and_helpers_are_in_the_prompt(sandbox: Sandbox) -> None:
-    model = planning(f"assert boxes(task)[0] == 'box_1'\n{DONE}")
-    ending, _ = played(sandbox, model, memory=FixedMemory(helpers=HELPER, text="Use boxes (rule_1)."))
-    assert ending.outcome is Outcome.DIRECT_SUCCESS
-    prompt = model.prompts[0]
-    assert "Functions that are already defined, besides those above: boxes." in prompt
-    assert prompt.index("Use boxes (rule_1).") < prompt.index("# The task")
-    without_memory = planning(DONE)
-    played(sandbox, without_memory)
-    assert "already defined, besides" not in without_memory.prompts[0]
-
-
 def test_params_that_models_may_not_know_are_hidden_from_plans_too(sandbox: Sandbox) -> None:
     model = planning("print(task.params, task.goal)")
     _, playing = played(sandbox, model, environment=SecretiveToy(), replans=0)
@@ -190,10 +166,3 @@ def test_unknown_and_negative_options_are_refused() -> None:
     for wrong in ({"replans": -1}, {"cooperate": True}):
         with pytest.raises(ValueError, match=r"cooperate|greater than or equal to 0"):
             AutoManualOptions.model_validate(wrong)
-
-
-def test_the_thought_of_a_reply_is_kept_with_its_cell(sandbox: Sandbox) -> None:
-    text = f"### Understanding\nA key.\n### Rules\n- rule_2: look\n### Code\n```python\n{DONE}\n```"
-    _, playing = played(sandbox, PieceModel([text]))
-    (cell,) = playing.cells
-    assert (cell.source, cell.thought.rule_ids, cell.thought.understanding) == ("planner", ("rule_2",), "A key.")

@@ -9,9 +9,9 @@ from planbook.envs.toy import Toy
 from planbook.planner import Episode, Match, MatchCandidate, Outcome, Procedure, Recall, procedure_faults
 from planbook.sandbox import Sandbox
 from tests.planner import episode_kit
-from tests.planner.episode_kit import TASK, THING, FixedMemory, journal_of
+from tests.planner.episode_kit import TASK, THING, FixedMemory, journal_of, kinds
 from tests.planner.streaming_kit import PieceModel
-from tests.planner.test_automanual import DONE, SOLVE, kinds, planning, played
+from tests.planner.test_automanual import DONE, SOLVE, planning, played
 
 FETCH = SOLVE.replace("def fetch", "def solve")
 EMPTY_HANDED = "def solve(agent, task):\n    agent.open('box_1')\n    assert agent.table(), 'nothing on the table'"
@@ -32,31 +32,25 @@ def test_a_procedure_that_succeeds_needs_no_model(sandbox: Sandbox) -> None:
     assert len(model.asked) == 1, "by default the model plans"
 
 
-def test_the_model_continues_after_a_procedure_that_fails(sandbox: Sandbox) -> None:
-    model = planning(DONE)
-    ending, playing = played(
-        sandbox, model, memory=FixedMemory(procedure=procedure(EMPTY_HANDED)), procedures_first=True
-    )
-    assert (ending.outcome, ending.error_steps) == (Outcome.INDIRECT_SUCCESS, 1)
-    assert kinds(playing) == ["raised", "done"]
-    prompt = model.prompts[0]
-    assert "# An earlier attempt" in prompt
-    assert "nothing on the table" in prompt
-    assert "1. agent.open('box_1') -> You open box_1" in prompt
+@pytest.mark.parametrize(
+    ("code", "outcome", "ran"),
+    [
+        (EMPTY_HANDED, Outcome.INDIRECT_SUCCESS, ["raised", "done"]),
+        (OPENS, Outcome.DIRECT_SUCCESS, ["unfinished", "done"]),
+        (LOOPS, Outcome.OUT_OF_BUDGET, ["limit"]),
+    ],
+    ids=["fails", "stops early", "uses up all actions"],
+)
+def test_the_model_continues_after_a_procedure_if_actions_are_left(
+    sandbox: Sandbox, code: str, outcome: Outcome, ran: list[str]
+) -> None:
+    model, memory = planning(DONE), FixedMemory(procedure=procedure(code))
+    ending, playing = played(sandbox, model, memory=memory, procedures_first=True)
+    assert (ending.outcome, kinds(playing), len(model.asked)) == (outcome, ran, len(ran) - 1)
     assert ending.actions == len(playing.steps) > 1, "the actions of the procedure and of the plan count"
-
-
-def test_a_procedure_that_stops_early_is_not_an_error(sandbox: Sandbox) -> None:
-    ending, playing = played(
-        sandbox, planning(DONE), memory=FixedMemory(procedure=procedure(OPENS)), procedures_first=True
-    )
-    assert (ending.outcome, kinds(playing)) == (Outcome.DIRECT_SUCCESS, ["unfinished", "done"])
-
-
-def test_no_model_is_asked_after_a_procedure_that_uses_up_all_actions(sandbox: Sandbox) -> None:
-    model = planning(DONE)
-    ending, _ = played(sandbox, model, memory=FixedMemory(procedure=procedure(LOOPS)), procedures_first=True, actions=3)
-    assert (ending.outcome, model.asked) == (Outcome.OUT_OF_BUDGET, [])
+    if code == EMPTY_HANDED:
+        for shown in ("# An earlier attempt", "nothing on the table", "1. agent.open('box_1') -> You open box_1"):
+            assert shown in model.prompts[0]
 
 
 # Procedures that are matched with the goal.

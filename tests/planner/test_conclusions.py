@@ -10,7 +10,6 @@ from planbook.planner import (
     MemoryJournal,
     Message,
     Outcome,
-    Round,
     Scope,
     Trajectory,
     conclude,
@@ -18,9 +17,8 @@ from planbook.planner import (
 from planbook.planner.roles import Roles
 from planbook.planner.strategies.automanual import standalone
 from planbook.planner.trajectory import RecordedRecall
-from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.sandbox import defined_names
-from tests.planner.episode_kit import TASK
+from tests.planner.episode_kit import trajectory
 from tests.planner.streaming_kit import PieceModel
 
 HELPERS = """import re
@@ -42,28 +40,16 @@ class Finder:
 """
 
 
-def trajectory(
-    outcome: Outcome, code: str = "agent.open('box_1')", helpers: str = "", knowledge: str = ""
-) -> Trajectory:
-    """Return an episode of one cell (piece of plan code) with this code."""
-    cell = Cell(
-        scope="task/0/round/0",
-        number=0,
-        source="planner",
-        code=code,
-        thought=Thought(text="Look."),
-        feedback=Feedback(kind=FeedbackKind.UNFINISHED, text="It ran."),
-    )
-    rounds = (Round(number=0, observation="A room.", cells=(cell,)),)
+def episode(outcome: Outcome, code: str = "agent.open('box_1')", helpers: str = "", knowledge: str = "") -> Trajectory:
     recall = RecordedRecall(order=1, text=knowledge, helpers=helpers)
-    return Trajectory(path="task/0", task=TASK, rounds=rounds, ending=Ending(outcome=outcome), recall=recall)
+    return trajectory(code, ending=Ending(outcome=outcome), recall=recall)
 
 
-def concluded(text: str, episode: Trajectory, *, always: bool = True) -> tuple[str, str, list[Sequence[Message]]]:
+def concluded(text: str, played: Trajectory, *, always: bool = True) -> tuple[str, str, list[Sequence[Message]]]:
     """Return the text and the code of the conclusion, and the requests to the model."""
     model = PieceModel([text])
     scope = Scope(MemoryJournal(), "learn/0/conclusion/0", Roles(model.model, {}))
-    conclusion = conclude(scope, episode, Toy, Toy.Options(), always=always)
+    conclusion = conclude(scope, played, Toy, Toy.Options(), always=always)
     return conclusion.text, conclusion.code, model.asked
 
 
@@ -87,14 +73,14 @@ def questions_in(messages: Sequence[Message]) -> list[str]:
     ("outcome", "question"), [(Outcome.DIRECT_SUCCESS, QUESTIONS[0]), (Outcome.INDIRECT_SUCCESS, QUESTIONS[1])]
 )
 def test_the_conclusion_of_a_success_keeps_its_code(outcome: Outcome, question: str) -> None:
-    text, code, (messages,) = concluded(CODE, trajectory(outcome))
+    text, code, (messages,) = concluded(CODE, episode(outcome))
     assert (code, "I forgot box_2." in text) == ("agent.open('box_2')", True)
     assert questions_in(messages) == [question]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.OUT_OF_BUDGET])
 def test_the_conclusion_of_a_failure_keeps_text_and_no_code(outcome: Outcome) -> None:
-    text, code, (messages,) = concluded(f"  {CODE}\n", trajectory(outcome, knowledge="Boxes stick (rule_2)."))
+    text, code, (messages,) = concluded(f"  {CODE}\n", episode(outcome, knowledge="Boxes stick (rule_2)."))
     assert (text, code) == (CODE, "")
     assert questions_in(messages) == [QUESTIONS[2]]
     assert "Boxes stick (rule_2)." in messages[1].content
@@ -102,11 +88,11 @@ def test_the_conclusion_of_a_failure_keeps_text_and_no_code(outcome: Outcome) ->
 
 def test_a_success_with_one_plan_needs_no_question() -> None:
     helpers = "def look(agent):\n    return agent.open('box_1')\n"
-    assert concluded(CODE, trajectory(Outcome.DIRECT_SUCCESS), always=False) == ("", "agent.open('box_1')", [])
-    with_helper = trajectory(Outcome.DIRECT_SUCCESS, code="look(agent)", helpers=helpers)
+    assert concluded(CODE, episode(Outcome.DIRECT_SUCCESS), always=False) == ("", "agent.open('box_1')", [])
+    with_helper = episode(Outcome.DIRECT_SUCCESS, code="look(agent)", helpers=helpers)
     assert concluded(CODE, with_helper, always=False)[1:] == (f"{helpers.rstrip()}\n\n\nlook(agent)", [])
     for outcome in (Outcome.INDIRECT_SUCCESS, Outcome.FAILURE):
-        assert len(concluded(CODE, trajectory(outcome), always=False)[2]) == 1
+        assert len(concluded(CODE, episode(outcome), always=False)[2]) == 1
 
 
 @pytest.mark.parametrize(
@@ -118,7 +104,7 @@ def test_a_success_with_one_plan_needs_no_question() -> None:
     ],
 )
 def test_a_conclusion_without_a_usable_reply_is_empty(outcome: Outcome, reply: str) -> None:
-    text, code, requests = concluded(reply, trajectory(outcome))
+    text, code, requests = concluded(reply, episode(outcome))
     assert (text, code, len(requests)) == ("", "", 3)
 
 

@@ -9,14 +9,9 @@ from planbook.envs.toy import Toy
 from planbook.planner import Ending, Episode, Outcome
 from planbook.planner.strategies.deps.pursuit import Move, read_move
 from planbook.sandbox import Sandbox
-from tests.planner.camp import RoleModels, code, goal_events, played
+from tests.planner.camp import LOGS, PICKAXE, PLANKS, STICKS, WHOLE, RoleModels, code, goal_events, played
 from tests.planner.episode_kit import TASK, FixedMemory
 
-LOGS = "agent.mine({'log': 3})"
-PLANKS = "agent.craft({'planks': 12}, {'log': 3})"
-STICKS = "agent.craft({'stick': 4}, {'planks': 2})"
-PICKAXE = "agent.craft({'pickaxe': 1}, {'planks': 3, 'stick': 2})"
-WHOLE = "\n".join((LOGS, PLANKS, STICKS, PICKAXE))
 SHOWN = ("goals", "thoughts", "assertions", "policies")
 MEMORY = FixedMemory(text="Logs come first.", demonstrations={name: f"As {name} do." for name in SHOWN})
 
@@ -61,25 +56,21 @@ def test_each_method_follows_a_plan_of_goals(sandbox: Sandbox, planner: str) -> 
     ending, playing = played(sandbox, models, planner, memory=MEMORY)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert len(playing.steps) == 4
-    system = models.asked["planner"][0][0].content
+    system = models.asked("planner")[0][0].content
     assert "Logs come first." in system
     shown = {"chain-of-thought": ["thoughts"], "zero-shot": ["goals"], "zero-shot-replan": ["goals"]}
     assert [name for name in SHOWN if f"As {name} do." in system] == shown.get(planner, [])
 
 
 @pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought"])
-def test_methods_that_plan_once_never_replan(sandbox: Sandbox, planner: str) -> None:
+@pytest.mark.parametrize("shows_state", [True, False])
+def test_methods_that_plan_once_never_replan_and_may_ignore_the_state(
+    sandbox: Sandbox, planner: str, shows_state: bool
+) -> None:
     models = RoleModels(planner=[code(PICKAXE)])
-    ending, playing = played(sandbox, models, planner)
+    ending, playing = played(sandbox, models, planner, options={"shows_state": shows_state})
     assert (ending.outcome, len(playing.steps)) == (Outcome.FAILURE, 1)
-
-
-@pytest.mark.parametrize("planner", ["zero-shot", "chain-of-thought"])
-def test_methods_that_plan_once_may_ignore_the_state(sandbox: Sandbox, planner: str) -> None:
-    for shows in (True, False):
-        models = RoleModels(planner=[code("agent.mine({'log': 3})")])
-        played(sandbox, models, planner, options={"shows_state": shows})
-        assert ("You hold nothing." in models.prompts()[0]) is shows
+    assert ("You hold nothing." in models.prompts()[0]) is shows_state
 
 
 def test_zero_shot_replan_shows_only_the_failure(sandbox: Sandbox) -> None:
@@ -217,9 +208,3 @@ def test_a_decision_is_read_from_the_last_line(text: str, move: Move) -> None:
 def test_a_reply_without_a_decision_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"no decision|no action"):
         read_move(text, 3)
-
-
-def test_every_action_is_a_goal_by_default(sandbox: Sandbox) -> None:
-    plan = "for n in range(1, 5):\n    agent.open(f'box_{n}')\nagent.put('key')"
-    _, playing = fetched(sandbox, RoleModels(planner=[code(plan)]), Toy(), "deps", rounds=0)
-    assert [step.action.name for step in playing.steps] == ["open"] * 4 + ["put"]

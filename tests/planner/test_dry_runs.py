@@ -9,13 +9,12 @@ from pydantic import BaseModel
 from planbook.envs import Action, Observation, Task, action
 from planbook.envs.preconditions import ArgValue, Contract, Preconditions
 from planbook.envs.toy import Toy
-from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, play
+from planbook.planner import Episode
 from planbook.planner.agent import functions_to_check
 from planbook.planner.dry_runs import make_dry_run
-from planbook.planner.roles import Roles
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import TASK, THING
+from tests.planner.episode_kit import TASK, THING, played, started
 from tests.planner.streaming_kit import PieceModel
 
 CALLS = st.one_of(
@@ -27,10 +26,8 @@ CALLS = st.one_of(
 
 @pytest.fixture
 def playing(sandbox: Sandbox) -> Iterator[Episode]:
-    started = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=10, dry_run=True))
-    started.begin()
-    yield started
-    started.close()
+    with started(sandbox, environment=Toy(), dry_run=True) as playing:
+        yield playing
 
 
 def test_a_cell_is_checked_against_the_actions_before_it(playing: Episode) -> None:
@@ -66,10 +63,6 @@ def test_an_argument_that_is_left_out_has_its_default() -> None:
     assert [len(dry_run(f"agent.wrench('box_1'{more})")) for more in ("", ", force=False")] == [0, 1]
 
 
-def test_a_cell_outside_all_frames_of_the_method_is_checked_too(playing: Episode) -> None:
-    assert playing.run("agent.take('apple', 'box_2')").kind is FeedbackKind.CHECK
-
-
 def test_functions_and_variables_of_earlier_cells_are_not_assumed_to_be_harmless(playing: Episode) -> None:
     with playing.frame("plan", helpers="def peek(box):\n    return agent.open(box)"):
         playing.run("def fetch():\n    agent.open('box_2')\nagent.open('box_3')\nbox = 'box_1'")
@@ -86,23 +79,19 @@ def test_a_plan_that_streams_is_checked_from_the_state_before_its_first_action(s
     box = next(f"box_{n}" for n in range(1, 9) if THING in toy.act(Action("open", (f"box_{n}",))).text)
     taking = f"agent.open('{box}')\nagent.take('{THING}', '{box}')\nprint(1)\n"
     model = PieceModel([f"```python\n{taking}agent.put('{THING}')\n```\n"], lambda text: text.splitlines(keepends=True))
-    settings = EpisodeSettings(actions=10, dry_run=True, stream=True)
-    roles, method = Roles(lambda role: model, {}), METHODS["code-as-policies"]
-    streaming = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=settings, roles=roles)
-    play(streaming, method.play, method.options())
+    _, streaming = played(sandbox, model, "code-as-policies", environment=Toy(), dry_run=True, stream=True)
     assert [feedback.text for feedback in streaming.feedbacks if feedback.faults] == []
     assert [step.action.name for step in streaming.steps] == ["open", "take", "put"]
 
 
-def test_a_frame_that_replaces_actions_has_no_dry_run(playing: Episode) -> None:
+def test_a_cell_is_checked_unless_functions_of_the_method_may_have_acted(playing: Episode) -> None:
+    taking = "agent.take('apple', 'box_2')"
+    assert playing.run(taking).kind is FeedbackKind.CHECK, "outside all frames of the method"
     with playing.frame("collect", {"agent.take": lambda thing, box: "noted"}):
-        assert playing.run("agent.take('apple', 'box_2')").kind is FeedbackKind.UNFINISHED
-
-
-def test_after_a_function_of_the_method_nothing_is_certain(playing: Episode) -> None:
+        assert playing.run(taking).kind is FeedbackKind.UNFINISHED, "the frame replaces the action"
     with playing.frame("own", {"fetch": lambda: None}):
-        assert playing.run("agent.put('apple')").kind is FeedbackKind.CHECK
-        assert playing.run("fetch()\nagent.put('apple')").kind is FeedbackKind.UNFINISHED
+        assert playing.run(taking).kind is FeedbackKind.CHECK
+        assert playing.run(f"fetch()\n{taking}").kind is FeedbackKind.UNFINISHED
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,16 @@ from planbook.envs import Environment, Selection, load_environment
 from planbook.manuals.procedures import DemonstratingMemory
 from planbook.planner import (
     METHODS,
-    Episode,
-    EpisodeSettings,
-    MemoryJournal,
     Message,
     NoMemory,
     Outcome,
-    Roles,
     Sampling,
     ScriptedModel,
     method,
-    play,
 )
 from planbook.sandbox import Limits, Sandbox
 from tests.browser import need_browser
+from tests.planner.episode_kit import OneModel, played
 
 TASKS = {
     "alfworld": "generated/pick_and_place/0",
@@ -95,13 +91,18 @@ def check_episode(sandbox: Sandbox, environment: Environment, task_id: str, plan
         prompts.append("\n".join(message.content for message in messages))
         return REPLIES[reply]
 
-    roles = Roles(lambda role: ScriptedModel(answer), {})
-    memory = DemonstratingMemory(NoMemory(), chosen.demonstrations)
-    settings = EpisodeSettings(actions=5, limits=Limits(wall_seconds=0.2, cpu_seconds=0.2))
-    episode = Episode(task, environment, sandbox, MemoryJournal(), settings=settings, memory=memory, roles=roles)
     short = {"iterations": 1, "d_max": 2, "replans": 1, "rounds": 1, "controller_steps": 1}
-    options = {name: value for name, value in short.items() if name in chosen.options.model_fields}
-    ending = play(episode, chosen.play, chosen.options.model_validate(options))
+    ending, _ = played(
+        sandbox,
+        OneModel(ScriptedModel(answer)),
+        planner,
+        options={name: value for name, value in short.items() if name in chosen.options.model_fields},
+        environment=environment,
+        task=task,
+        memory=DemonstratingMemory(NoMemory(), chosen.demonstrations),
+        actions=5,
+        limits=Limits(wall_seconds=0.2, cpu_seconds=0.2),
+    )
     assert ending.outcome in (Outcome.FAILURE, Outcome.OUT_OF_BUDGET), ending.message
     assert all(environment.about in prompt for prompt in prompts if "# The environment" in prompt)
     assert any(environment.about in prompt for prompt in prompts)

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from planbook.envs import Task
-from planbook.planner import Episode, MemoryJournal, Outcome, Recall
+from planbook.planner import Episode, MemoryJournal, Outcome
 from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, execute
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import FAIL, GOAL, SOLVE, SubtaskModels, episode, played, recorded_subtasks
+from tests.planner.episode_kit import GOAL, SOLVE, FixedMemory, SubtaskModels, kinds, played, recorded_subtasks, started
 
 WORK = Subtask(text="look around")
 
@@ -19,17 +18,9 @@ def execute_cells(
 ) -> tuple[Subtask, Episode, SubtaskModels]:
     """Run an executor whose model replies with these cells. Return its claim, the episode and the models."""
     models = SubtaskModels({WORK.text: cells})
-    playing = episode(sandbox, models, journal=journal)
-    playing.begin()
-    try:
+    with started(sandbox, models, journal=journal) as playing:
         claim = execute(playing, WORK, ExecutorOptions.model_validate(options), replies)
-    finally:
-        playing.close()
     return claim, playing, models
-
-
-def kinds(playing: Episode) -> list[str]:
-    return [feedback.kind.value for feedback in playing.feedbacks]
 
 
 def actions(playing: Episode) -> list[str]:
@@ -184,35 +175,12 @@ def test_a_wrong_call_of_finish_claims_nothing_and_is_shown(sandbox: Sandbox, co
     assert "finish" in models.prompts("executor")[1]
 
 
-def test_an_episode_that_ends_first_leaves_no_claim(sandbox: Sandbox) -> None:
-    journal = MemoryJournal()
-    ending, _ = played(sandbox, SubtaskModels({GOAL: SOLVE}), "react", journal=journal)
-    assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert [(each["done"], each["note"]) for each in recorded_subtasks(journal)] == [
-        (None, "The environment's episode is over.")
-    ]
-
-
-def test_a_claim_of_failure_is_not_an_error(sandbox: Sandbox) -> None:
-    ending, playing = played(sandbox, SubtaskModels({GOAL: FAIL}), "react")
-    assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "unfinished", 0)
-    assert kinds(playing)[0] == "unfinished"
-
-
-class RuleMemory:
-    """A memory with rules, helpers and demonstrations."""
-
-    def recall(self, task: Task) -> Recall:
-        return Recall(
-            text="Keys are in boxes (rule_1).",
-            helpers="def double(x):\n    return 2 * x",
-            demonstrations={name: f"SHOWN {name}." for name in ("atomic", "common", "task")},
-        )
-
-
 def test_an_executor_has_the_rules_helpers_and_demonstrations_of_the_memory(sandbox: Sandbox) -> None:
     models = SubtaskModels({GOAL: "print(double(4))\n" + SOLVE})
-    ending, playing = played(sandbox, models, "react", memory=RuleMemory())
+    shown = {name: f"SHOWN {name}." for name in ("atomic", "common", "task")}
+    helpers = "def double(x):\n    return 2 * x"
+    memory = FixedMemory(text="Keys are in boxes (rule_1).", helpers=helpers, demonstrations=shown)
+    ending, playing = played(sandbox, models, "react", memory=memory)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert playing.feedbacks[0].output.startswith("8\n")
     system = models.asked[0][1][0].content

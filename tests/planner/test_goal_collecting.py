@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from planbook.envs import Action, Selection
+from planbook.envs import Action
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, EpisodeSettings, MemoryJournal
+from planbook.planner import Episode
 from planbook.planner.strategies.deps.goals import MAX_GOALS, Goal, collect
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Limits, Sandbox
-from tests.planner.camp import Camp, CampGoals, code
-from tests.planner.episode_kit import TASK
+from tests.planner.camp import PICKAXE_TASK, Camp, CampGoals, code
+from tests.planner.episode_kit import started
 
 SAND = Action("mine", ({"sand": 1}, None))
 LOG = Action("mine", ({"log": 1}, None))
@@ -20,12 +20,10 @@ LOG = Action("mine", ({"log": 1}, None))
 
 @pytest.fixture
 def episode(sandbox: Sandbox) -> Iterator[Episode]:
-    settings = EpisodeSettings(actions=30, limits=Limits(wall_seconds=30, cpu_seconds=0.5))
-    playing = Episode(Camp.tasks(Selection())[0], Camp(), sandbox, MemoryJournal(), settings=settings)
-    playing.begin()
-    yield playing
-    assert playing.environment.history == []
-    playing.close()
+    limits = Limits(wall_seconds=30, cpu_seconds=0.5)
+    with started(sandbox, environment=Camp(), task=PICKAXE_TASK, limits=limits) as playing:
+        yield playing
+        assert playing.environment.history == []
 
 
 def collected(episode: Episode, reply: str) -> tuple[Goal, ...]:
@@ -141,16 +139,15 @@ def test_at_most_a_hundred_goals_are_taken(episode: Episode) -> None:
 
 
 def test_an_environment_without_known_goals_refuses_invalid_calls(sandbox: Sandbox) -> None:
-    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30))
-    playing.begin()
-    assert actions(playing, code("agent.open('box_1')\nagent.put('key')")) == [
-        Action("open", ("box_1",)),
-        Action("put", ("key",)),
-    ]
-    with pytest.raises(ValueError, match=r"agent\.opne\('box_1'\)\nThe goals are agent\.open, agent\.take, agent\.put"):
-        collected(playing, code("agent.opne('box_1')"))
-    assert playing.environment.history == []
-    playing.close()
+    known = r"agent\.opne\('box_1'\)\nThe goals are agent\.open, agent\.take, agent\.put"
+    with started(sandbox, environment=Toy()) as playing:
+        assert actions(playing, code("agent.open('box_1')\nagent.put('key')")) == [
+            Action("open", ("box_1",)),
+            Action("put", ("key",)),
+        ]
+        with pytest.raises(ValueError, match=known):
+            collected(playing, code("agent.opne('box_1')"))
+        assert playing.environment.history == []
 
 
 class ManyGoals(CampGoals):

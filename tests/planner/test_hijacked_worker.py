@@ -1,7 +1,6 @@
 """A plan that has taken over its worker changes no verdict, budget, limit or check of the host."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -10,17 +9,12 @@ from planbook.envs.toy import Toy
 from planbook.planner import (
     Episode,
     EpisodeOver,
-    EpisodeSettings,
     FeedbackKind,
-    MemoryJournal,
     Outcome,
     ScriptedModel,
-    method,
-    play,
 )
-from planbook.planner.roles import NO_MODELS, Roles
 from planbook.sandbox import Limits, Sandbox
-from tests.planner.episode_kit import SOLVE, TASK
+from tests.planner.episode_kit import SOLVE, OneModel, played, started
 
 TAKE_OVER = """
 import copy, statistics
@@ -58,11 +52,6 @@ class SpyToy(Toy):
         return super().act(action)
 
 
-def episode(sandbox: Sandbox, environment: SpyToy, roles: Roles = NO_MODELS, **settings: Any) -> Episode:
-    chosen = EpisodeSettings(**{"actions": 30, **settings})
-    return Episode(TASK, environment, sandbox, MemoryJournal(), settings=chosen, roles=roles)
-
-
 @pytest.fixture
 def environment() -> SpyToy:
     return SpyToy()
@@ -71,10 +60,8 @@ def environment() -> SpyToy:
 @pytest.fixture
 def playing(sandbox: Sandbox, environment: SpyToy, request: pytest.FixtureRequest) -> Iterator[Episode]:
     """A started episode; indirect parameters are its settings."""
-    started = episode(sandbox, environment, **getattr(request, "param", {}))
-    started.begin()
-    yield started
-    started.close()
+    with started(sandbox, environment=environment, **getattr(request, "param", {})) as playing:
+        yield playing
 
 
 def test_a_plan_that_says_it_has_solved_the_task_has_not(playing: Episode, environment: SpyToy) -> None:
@@ -91,12 +78,10 @@ def test_a_plan_that_answers_for_later_cells_takes_no_action_and_spoils_no_other
     assert playing.run(SOLVE).kind is FeedbackKind.UNFINISHED
     assert (environment.taken, playing.steps, playing.ending().outcome) == ([], [], Outcome.FAILURE)
     playing.close()
-    honest = episode(sandbox, SpyToy())
-    honest.begin()
-    with pytest.raises(EpisodeOver):
-        honest.run(SOLVE)
-    assert honest.ending().outcome is Outcome.DIRECT_SUCCESS
-    honest.close()
+    with started(sandbox) as honest:
+        with pytest.raises(EpisodeOver):
+            honest.run(SOLVE)
+        assert honest.ending().outcome is Outcome.DIRECT_SUCCESS
 
 
 @pytest.mark.parametrize("playing", [{"actions": 3}], indirect=True)
@@ -161,9 +146,7 @@ def test_a_model_is_asked_no_more_often_than_for_a_plan_that_always_fails(sandbo
             calls.append(messages)
             return f"```python\n{plan}\n```"
 
-        playing = episode(sandbox, SpyToy(), Roles(lambda role: ScriptedModel(answer), {}))
-        react = method("react")
-        outcome = play(playing, react.play, react.options.model_validate({"iterations": 6})).outcome
-        return len(calls), outcome
+        ending, _ = played(sandbox, OneModel(ScriptedModel(answer)), "react", options={"iterations": 6})
+        return len(calls), ending.outcome
 
     assert calls_and_outcome(f"{TAKE_OVER}{END}while hear():\n    {END}") == calls_and_outcome("assert False")

@@ -54,12 +54,6 @@ def test_trees_predict_as_the_library_does(predictor: HorizonPredictor) -> None:
     assert predictor.predict(new) == pytest.approx(expected)
 
 
-def test_a_prediction_does_not_depend_on_the_other_rows(predictor: HorizonPredictor) -> None:
-    goal: Features = {"kind": "oak", "distance": 30.0}
-    (alone,) = predictor.predict([goal])
-    assert list(predictor.predict([goal, {"distance": 60.0}, goal]))[::2] == [alone] * 2
-
-
 @pytest.mark.parametrize(
     ("strange", "known"),
     [

@@ -6,18 +6,14 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from planbook.planner import METHODS, MemoryJournal, Outcome
+from planbook.planner import METHODS, Outcome
 from planbook.planner.strategies.advocate import uct
 from planbook.planner.strategies.advocate.tree import BranchTried, Node
 from planbook.sandbox import Sandbox
-from tests.planner.advocate_kit import NO, YES, AdvocateModels, played, recorded, valued
+from tests.planner.advocate_kit import NO, YES, AdvocateModels, played, recorded, touch, valued
 from tests.planner.episode_kit import SOLVE, TASK, code
-from tests.planner.test_advocate_algorithm import Path, ReplayedToy, TraceMemory, traced_episode
+from tests.planner.test_advocate_algorithm import Path, ReplayedToy, TracedEpisode, TraceMemory
 from tests.planner.test_advocate_pages import Pages, click
-
-
-def touch(what: str) -> str:
-    return code(f"agent.touch('{what}')")
 
 
 def test_the_search_continues_from_the_best_sample(sandbox: Sandbox) -> None:
@@ -25,8 +21,7 @@ def test_the_search_continues_from_the_best_sample(sandbox: Sandbox) -> None:
         act=[touch("wall"), touch("door"), touch("wall"), code(SOLVE)],
         value=[valued(9, "Felt the wall."), valued(1, "Felt the door.")],
     )
-    journal = MemoryJournal()
-    ending, playing = played(sandbox, models, "lats", journal=journal)
+    ending, playing = played(sandbox, models, "lats")
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [sampling.sample for _, name, _, sampling in models.asked if name == "act"] == [0, 1, 2] * 2
     assert [(str(step.action), step.undone) for step in playing.steps][:3] == [
@@ -34,7 +29,7 @@ def test_the_search_continues_from_the_best_sample(sandbox: Sandbox) -> None:
         ("touch('door')", True),
         ("touch('wall')", False),
     ]
-    wall, door, solving = recorded(journal, "branch")
+    wall, door, solving = recorded(playing, "branch")
     assert (wall["fate"], wall["idea"], wall["actions"]) == ("kept", 0, 2)
     assert (door["fate"], door["idea"], door["actions"]) == ("abandoned", 1, 1)
     assert (wall["value"], wall["visits"], wall["cell"]) == (0.9, 1, 0)
@@ -49,29 +44,28 @@ def test_the_next_round_knows_everything_that_was_tried(sandbox: Sandbox) -> Non
         act=[touch("wall"), touch("door"), code(SOLVE)],
         value=[valued(3, "Felt the wall."), valued(1, "Felt the door.")],
     )
-    journal = MemoryJournal()
-    ending, _ = played(sandbox, models, "lats", journal=journal, options={"expansions": 1, "samples": 2})
+    ending, playing = played(sandbox, models, "lats", options={"expansions": 1, "samples": 2})
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert "- Felt the wall. (undone later)\n- Felt the door.\n" in models.prompts("plan")[1]
     assert [sampling.sample for _, name, _, sampling in models.asked if name == "act"] == [0, 1, 2, 3]
-    assert [each["why"] for each in recorded(journal, "plan")] == ["", "All was cold."]
+    assert [each["why"] for each in recorded(playing, "plan")] == ["", "All was cold."]
 
 
 def test_a_task_considered_complete_ends_the_search(sandbox: Sandbox) -> None:
-    models, journal = AdvocateModels(act=[touch("wall"), touch("door")], task_done=[NO, NO, YES]), MemoryJournal()
-    played(sandbox, models, "lats", journal=journal)
-    assert [each["fate"] for each in recorded(journal, "branch")] == ["abandoned", "kept"]
+    models = AdvocateModels(act=[touch("wall"), touch("door")], task_done=[NO, NO, YES])
+    _, playing = played(sandbox, models, "lats")
+    assert [each["fate"] for each in recorded(playing, "branch")] == ["abandoned", "kept"]
     complete = AdvocateModels(task_done=YES)
     played(sandbox, complete, "lats")
     assert complete.questions == ["plan", "task_done"]
 
 
 def test_a_failed_sample_is_neither_evaluated_nor_expanded(sandbox: Sandbox) -> None:
-    models, journal = AdvocateModels(act=code("oops()")), MemoryJournal()
-    ending, _ = played(sandbox, models, "lats", journal=journal, options={"rounds": 1})
+    models = AdvocateModels(act=code("oops()"))
+    ending, playing = played(sandbox, models, "lats", options={"rounds": 1})
     assert ending.outcome is Outcome.FAILURE
     assert "value" not in models.questions
-    (branch,) = recorded(journal, "branch")
+    (branch,) = recorded(playing, "branch")
     assert (branch["fate"], branch["value"], branch["visits"]) == ("failed", 0.0, 1)
     assert models.questions.count("act") == 3, "no other state is left"
 
@@ -87,28 +81,15 @@ def test_without_a_usable_sample_the_round_ends(sandbox: Sandbox) -> None:
     assert (ending.outcome, len(playing.cells)) == (Outcome.FAILURE, 2)
 
 
-def test_a_sample_is_mapped_to_the_current_page(sandbox: Sandbox) -> None:
-    models = AdvocateModels(
-        act=[click(1), click(2), click(11), click(13)], value=[valued(1), valued(9)], map=[click(12), click(23)]
-    )
-    journal = MemoryJournal()
-    ending, _ = played(sandbox, models, "lats", environment=Pages(), journal=journal, options={"samples": 2})
-    assert ending.outcome is Outcome.DIRECT_SUCCESS
-    found = recorded(journal, "branch")
-    assert [each["mapped"] for each in found] == ["", "agent.click(12)", "", "agent.click(23)"]
-    assert "[21] link a" in models.prompts("map")[1]
-
-
 def test_a_sample_that_is_run_again_is_mapped_to_the_current_page(sandbox: Sandbox) -> None:
     models = AdvocateModels(
         act=[click(2), click(1), click(23), click(21)], value=[valued(9), valued(1)], map=[click(11), click(22)]
     )
-    journal = MemoryJournal()
-    ending, playing = played(sandbox, models, "lats", environment=Pages(), journal=journal, options={"samples": 2})
+    ending, playing = played(sandbox, models, "lats", environment=Pages(), options={"samples": 2})
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [str(step.action) for step in playing.steps] == ["click(2)", "click(11)", "click(22)", "click(23)"]
     assert models.questions.count("map") == 2
-    first = recorded(journal, "branch")[0]
+    first = recorded(playing, "branch")[0]
     assert (first["actions"], first["code"], first["mapped"]) == (2, "agent.click(2)", "")
 
 
@@ -148,7 +129,7 @@ class SearchModels(AdvocateModels):
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10**4))
 def test_each_sample_is_tried_in_its_own_state(sandbox: Sandbox, seed: int) -> None:
-    watched = traced_episode(ReplayedToy())
+    watched = TracedEpisode(ReplayedToy())
     models = SearchModels(seed, watched.path)
     options = {"rounds": 1, "expansions": 8, "samples": 3}
     ending, playing = played(
@@ -174,10 +155,9 @@ def test_each_sample_is_tried_in_its_own_state(sandbox: Sandbox, seed: int) -> N
 def test_equal_code_and_equal_actions_are_one_sample(sandbox: Sandbox) -> None:
     same_code, same_actions = code('agent.touch("wall")  # again'), code("agent.touch('wall')", "print(agent.table())")
     models = AdvocateModels(act=[touch("wall"), same_code, same_actions, code(SOLVE)], value=valued(4))
-    journal = MemoryJournal()
-    ending, _ = played(sandbox, models, "lats", journal=journal)
+    ending, playing = played(sandbox, models, "lats")
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    second = recorded(journal, "branch")[1]
+    second = recorded(playing, "branch")[1]
     assert (second["idea"], second["fate"]) == (2, "turned back")
     assert second["why"] == "It took the same actions as another sample."
     assert models.questions.count("value") == 1

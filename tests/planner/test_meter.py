@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -45,12 +46,8 @@ def limited(tmp_path: Path) -> Iterator[NewMeter]:
 
 
 def max_concurrent(count: int, work: Callable[[int], object]) -> None:
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert not any(thread.is_alive() for thread in threads)
+    with ThreadPoolExecutor(count) as pool:
+        assert len(list(pool.map(work, range(count)))) == count
 
 
 class MeteredJournal(MemoryJournal):

@@ -52,23 +52,6 @@ def test_helper_files_are_in_a_folder_beside_that_of_the_procedure(tmp_path: Pat
     assert read_procedure(file).helpers == "ONE = 1\n\n\nTWO = 1\n"
 
 
-def test_a_binary_file_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "fetch.py"
-    file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadProcedure, match="cannot be read"):
-        read_procedure(file)
-
-
-def test_a_binary_helper_file_is_refused(tmp_path: Path) -> None:
-    for folder in ("procedures", "helpers"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "helpers" / "one.py").write_bytes(b"ONE = '\xff'")
-    file = tmp_path / "procedures" / "fetch.py"
-    file.write_text(GOOD.replace("source: written by hand", "source: me\nuses: one"))
-    with pytest.raises(BadProcedure, match=r"one\.py: cannot be read"):
-        read_procedure(file)
-
-
 def test_a_procedure_defines_solve() -> None:
     assert is_procedure(GOOD)
     assert not is_procedure("agent.put('key')")

@@ -1,4 +1,4 @@
-"""Every prompt template renders, uses each of its variables, and leaves code unchanged."""
+"""Every prompt template renders, uses all variables, and leaves code unchanged. A digest is that of the data."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -7,16 +7,18 @@ from typing import Any
 
 import pytest
 from jinja2 import UndefinedError
+from pydantic import BaseModel
 
-from planbook.envs import Action, Selection
+from planbook.envs import Action, Observation
 from planbook.envs.toy import Toy
 from planbook.manuals import PROMPTS as MANUALS
-from planbook.planner import PROMPTS, Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
+from planbook.planner import PROMPTS, Conclusion, MatchCandidate, Message, Prompt, Prompts, Recall, Round, action_docs
 from planbook.planner.strategies.advocate.model_calls import FailedRound
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import GoalResult, PursuitResult
-from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
+from planbook.planner.types import Feedback, FeedbackKind, RenderedText, Step, digest_of
 from planbook.rules import PROMPTS as RULES, Reflection, Rule, RuleForm, RuleType, Skill
+from tests.planner.episode_kit import TASK, trajectory
 
 ALL = {
     f"{package}/{name}": prompts[name.removesuffix(".j2")]
@@ -24,7 +26,6 @@ ALL = {
     for name in prompts.files()
 }
 CODE = """x = '''<b>&amp;</b> "quotes" {{ x }} {% if x %} \\n \\\\''' # no `entity` & no 'escape'"""
-TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 OTHER = TASK.model_copy(update={"type": "fetch_two", "goal": "another goal"})
 SKILL = Skill(task=TASK, scene="a scene", code=CODE)
 REFLECTION = Reflection(task=TASK, scene="a scene", text="Too early.")
@@ -32,83 +33,60 @@ RULE = Rule(id="rule_4", type=RuleType.SUCCESS_PROCESS, content="Look first.", e
 
 
 SURFACE = action_docs(Toy)
-CELL = Cell(
-    scope="task/0/round/0/plan/0",
-    number=0,
-    source="planner",
-    code=CODE,
-    thought=Thought(text="I think."),
-    feedback=Feedback(kind=FeedbackKind.UNFINISHED, text="It ran."),
-)
-EPISODE = Trajectory(path="task/0", task=TASK, rounds=(Round(number=0, observation="A room.", cells=(CELL,)),))
+EPISODE = trajectory(CODE)
+CELL = EPISODE.rounds[0].cells[0]
 EMPTY_SURFACE = SURFACE.model_copy(update={"actions": (), "queries": (), "attributes": (), "helpers": ""})
 FORMS = (RuleForm(), RuleForm(types=False, examples=False, logs=False, helper_methods=False))
 TYPES = ["Success Process", "Corrected Error"]
 OTHERS = [{"goal": "put it", "params": "{}", "scene": "dark"}]
 
+TEXTS = ("A text.", "", CODE)
+"""Values of the variables that are not listed below."""
 VALUES: Mapping[str, tuple[Any, ...]] = {
-    "about": ("A world.", "", CODE),
     "actions": (30, 7),
     "actions_per_reply": (None, 1, 3),
     "larger_examples": (False, True),
-    "procedure": ("def solve(agent, task): ...", "", CODE),
     "untyped": (False, True),
     "candidates": ([MatchCandidate(name="put", summary="Put it.", params=("what",), goals=("put it",))], []),
     "calls": ({"rule_1": ["find(agent, name)"]}, {"rule_1": ["find()"], "rule_2": ["take()", "put()"]}),
     "cells": ([CELL], []),
-    "code": ("agent.touch('wall')", CODE),
     "conclusion": (Conclusion(text="So.", code=CODE), Conclusion(text="")),
     "cooperation": (True, False),
     "defined": (["find"], []),
-    "demonstrations": ("Once, a lamp.", "", CODE),
     "detailed": (False, True),
-    "elsewhere": ("It was dark there.", ""),
     "episode": ("task/3", "task/4"),
     "evidence": ({"rule_4": "cited in 2 episodes"}, {}),
     "example": (CODE, ""),
     "failures": (["it was dark"], []),
-    "feedback": ("It ran.", CODE),
     "fence": ("```", "````"),
     "form": FORMS,
     "goals": (["put the key on the table"], ["another goal"]),
-    "goal": ("put the key on the table", "another goal"),
-    "handed": ("You hold a key.", "", CODE),
-    "happened": ("1. opened", ""),
     "helpers": (True, False),
     "ids": (["rule_1", "rule_2"], ["rule_3"]),
     "informed": (False, True),
-    "instructions": ("Do it.", CODE),
-    "knowledge": ("Rules.", "", CODE),
     "left": (2, 0, 1),
     "levels": (2, 0, 1),
     "failed": (("search for a lamp",), ("open it", "close it")),
     "lessons": (("Look into the drawer.",), ()),
     "max_rules": (12, 3),
-    "message": ("It printed 1.", ""),
     "names": (["put"], []),
     "no_helpers": (False, True),
-    "note": ("It is locked.", "", CODE),
-    "observation": ("A room.", CODE),
     "others": (OTHERS, []),
     "params": ("{'things': ['key']}", "{}"),
     "params_told": (True, False),
     "pauses": (True, False),
-    "problem": ("No code.", CODE),
     "reflection": (None, REFLECTION),
     "refused": (2, 1, 0),
     "repeated": (False, True),
     "replies": (20, 1),
     "rules": ([RULE], []),
     "same_type": (True, False),
-    "scene": ("You see a box.", CODE),
     "skill": (SKILL, None),
     "solved": (1, 2),
-    "subtask": ("find the key", CODE),
     "action_docs": (SURFACE, EMPTY_SURFACE),
     "taken": (5, 9),
     "thoughts": (True, False),
     "total": (4, 5),
-    "tried": ("A procedure.", ""),
     "trajectory": (EPISODE, EPISODE.model_copy(update={"rounds": ()})),
     "types": (TYPES, []),
 }
@@ -128,32 +106,21 @@ OTHER_MEANINGS: Mapping[tuple[str, str], tuple[Any, ...]] = {
 _CALL = Action("mine", ({"log": 1}, None))
 _GOAL = Goal(action=_CALL, line=1, source="mine log", said="mine log")
 DEPS_VALUES: Mapping[str, tuple[Any, ...]] = {
-    "description": ("Failed: that.", CODE),
-    "examples": ("It lacks an axe.", "", CODE),
-    "explanation": ("It lacks wood.", "", CODE),
     "no_goals": (["sing a song"], []),
-    "plan": ("mine(1)", CODE),
     "possible": (["agent.open('box_1')"], []),
     "pursued": (
         PursuitResult([GoalResult(_GOAL, "agent.mine({'birch_log': 1}, None)", False, "no tree")], [_GOAL]),
         PursuitResult([GoalResult(_GOAL, _GOAL.call, True, "there")], [], controlled=True),
     ),
-    "seen": ("You open box_1.", CODE),
-    "state": ("You hold nothing.", "", CODE),
 }
 ADVOCATE_VALUES: Mapping[str, tuple[Any, ...]] = {
-    "after": ("You touch the wall.", CODE),
     "answering": ("stop", ""),
-    "before": ("You see a wall.", CODE),
-    "code": ("agent.touch('wall')", CODE),
     "current": (0, 1),
     "deeds": (["Felt the wall."], []),
     "earlier": ([FailedRound(["look"], ["Felt the wall."], "It was over.")], [FailedRound(["look"], [], "So.")], []),
     "notes": (["It is cold."], []),
     "noting": (True, False),
-    "now": ("[12] link", CODE),
     "parts": (["look", "bring it"], ["look"]),
-    "then": ("[2] link", CODE),
     "whole": (True, False),
     "words": (200, 100),
 }
@@ -165,7 +132,11 @@ def values_of(name: str, variable: str) -> tuple[Any, ...]:
         return OTHER_MEANINGS[name, variable]
     if "/advocate/" in name and variable in ADVOCATE_VALUES:
         return ADVOCATE_VALUES[variable]
-    return TEXT_VALUES[variable] if stem in WITH_TEXT.get(variable, set()) else {**DEPS_VALUES, **VALUES}[variable]
+    return (
+        TEXT_VALUES[variable]
+        if stem in WITH_TEXT.get(variable, set())
+        else {**DEPS_VALUES, **VALUES}.get(variable, TEXTS)
+    )
 
 
 def samples(name: str, prompt: Prompt) -> list[dict[str, Any]]:
@@ -259,3 +230,55 @@ def test_a_trajectory_has_the_goal_once(observation: str) -> None:
 
 def test_values_are_shown_as_json_without_escapes() -> None:
     assert Prompts.of(names="{{ names | json }}")["names"].render(names=["Ilić", "O'Hara"]) == '["Ilić", "O\'Hara"]'
+
+
+# Digests of prompts, by which recorded replies are found.
+
+
+class Record(BaseModel):
+    """A record in a prompt."""
+
+    scene: str
+    about: str = ""
+    taken: int = 0
+
+
+class RenamedRecord(BaseModel):
+    """The same record after a change of the code."""
+
+    view: str
+    about: str = ""
+    steps: int = 0
+    added: tuple[str, ...] = ()
+
+
+def test_a_digest_ignores_wording_names_and_new_empty_fields() -> None:
+    same = digest_of(Record(scene="a desk", about="A house.", taken=2))
+    assert same == digest_of(RenamedRecord(view="a desk", about="A home, in other words.", steps=2))
+    assert same != digest_of(Record(scene="a shelf", taken=2))
+    assert same != digest_of(Record(scene="a desk", taken=3))
+
+
+def test_a_digest_does_not_depend_on_the_place_in_the_run() -> None:
+    def step(scope: str, text: str) -> Step:
+        return Step(scope=scope, cell=0, line=1, action=Action("open", ("box_1",)), observation=Observation(text))
+
+    assert digest_of([step("task/0", "a key")]) == digest_of([step("task/7", "a key")])
+    assert digest_of([step("task/0", "a key")]) != digest_of([step("task/0", "a pen")])
+
+
+def test_a_digest_of_a_rendered_text_is_that_of_its_data() -> None:
+    one, other = RenderedText.of("You see a desk.", "a desk"), RenderedText.of("There is a desk.", "a desk")
+    assert digest_of({"scene": one}) == digest_of({"scene": other}) != digest_of({"scene": str(one)})
+    assert Message(role="user", content=one).data_digest == Message(role="user", content=other).data_digest
+    assert Message(role="user", content=one).data_digest != Message(role="user", content=str(one)).data_digest
+    feedback = [Feedback(kind=FeedbackKind.RAISED, text=text) for text in (one, other)]
+    assert digest_of(feedback[0]) == digest_of(feedback[1])
+
+
+def test_recalled_knowledge_keeps_its_digest_in_the_journal() -> None:
+    recall = Recall(text=RenderedText.of("Rule 1: look.", "rule_1"))
+    again = Recall.model_validate_json(recall.model_dump_json())
+    assert again == recall
+    assert digest_of(again.text) == digest_of(recall.text) != digest_of(str(recall.text))
+    assert Recall.model_validate({"text": "of planbook 0.1.0"}).data == ""

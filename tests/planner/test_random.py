@@ -4,17 +4,16 @@ import pytest
 
 from planbook.envs import Action, Observation, Selection, action, load_environment
 from planbook.envs.toy import Toy
-from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
+from planbook.planner import Ending, Episode, Outcome
 from planbook.planner.strategies.without_model import possible_choices
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import TASK
+from tests.planner.episode_kit import TASK, played
 
 
 def play_random(sandbox: Sandbox, name: str, task_id: str, seed: str = "0/0") -> tuple[Ending, Episode]:
-    environment, settings = load_environment(name), EpisodeSettings(actions=12, seed=seed)
+    environment = load_environment(name)
     (task,) = environment.select(Selection(ids=(task_id,)))
-    episode = Episode(task, environment(), sandbox, MemoryJournal(), settings=settings)
-    return play(episode, METHODS["random"].play, METHODS["random"].options()), episode
+    return played(sandbox, None, "random", environment=environment(), task=task, actions=12, seed=seed)
 
 
 @pytest.mark.parametrize(

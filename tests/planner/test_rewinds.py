@@ -6,10 +6,10 @@ import pytest
 
 from planbook.envs import Observation
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
+from planbook.planner import Episode, FeedbackKind
 from planbook.planner.errors import WrongMark
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import TASK
+from tests.planner.episode_kit import started
 
 
 class BriefToy(Toy):
@@ -21,10 +21,8 @@ class BriefToy(Toy):
 
 @pytest.fixture
 def episode(sandbox: Sandbox) -> Iterator[Episode]:
-    playing = Episode(TASK, BriefToy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30))
-    playing.begin()
-    yield playing
-    playing.close()
+    with started(sandbox, environment=BriefToy()) as playing:
+        yield playing
 
 
 def test_a_rewind_restores_environment_and_namespace_but_not_the_count(episode: Episode) -> None:

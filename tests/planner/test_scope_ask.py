@@ -1,9 +1,6 @@
 """Asking a model: repairs, the conversation, recorded replies, and the model of each role."""
 
-import json
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,37 +11,20 @@ from planbook.planner import (
     Message,
     Model,
     ModelError,
-    OnText,
-    RecordedModel,
     Reply,
     Sampling,
     Scope,
     ScriptedModel,
     UnusableReply,
 )
-from planbook.planner.models.types import Finish, current_question
+from planbook.planner.models.types import Finish
 from planbook.planner.prompts import Prompts
 from planbook.planner.replies import as_text
 from planbook.planner.roles import NO_MODELS, Answer, Roles, Sample
+from tests.planner.episode_kit import Replies
 
 PROMPTS = Prompts.of(question="What is {{ what }}?", other="Really {{ what }}?")
 PATH = "task/0/round/0"
-
-
-class Replies:
-    """A model that gives its replies in order. It keeps the messages, the sampling and the label of each request."""
-
-    name = "replies"
-
-    def __init__(self, *replies: str | Reply) -> None:
-        self._replies = [Reply(text=reply) if isinstance(reply, str) else reply for reply in replies]
-        self.asked: list[tuple[Sequence[Message], Sampling]] = []
-        self.labels: list[str] = []
-
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        self.asked.append((messages, sampling))
-        self.labels.append(current_question().label)
-        return self._replies[len(self.asked) - 1]
 
 
 def scope(model: Model, journal: MemoryJournal | None = None, repairs: int = 2, **sampling: Sampling) -> Scope:
@@ -63,7 +43,7 @@ def ask(scope: Scope, what: str = "it", role: str = "planner", prompt: str = "qu
 def test_an_unusable_reply_is_asked_for_again_with_the_reason(finish: Finish, message: str) -> None:
     model = Replies(Reply(text="forty", finish=finish), "42")
     assert ask(scope(model), "six times seven").value == 42
-    first, second = (messages for messages, _ in model.asked)
+    first, second = model.asked
     assert [each.content for each in first] == ["What is six times seven?"]
     assert second[:1] == first[:1]
     assert (second[1].role, second[1].content) == ("assistant", "forty")
@@ -85,7 +65,7 @@ def test_the_conversation_leaves_failed_replies_out() -> None:
         ("user", "What is it?"),
         ("assistant", "42"),
     ]
-    last = [each.content for each in model.asked[2][0]]
+    last = [each.content for each in model.asked[2]]
     assert "forty" not in last, "only the last reply is repaired"
     assert "about forty" in last
 
@@ -121,7 +101,7 @@ def test_recorded_replies_are_not_asked_for_again_but_later_questions_are_asked(
     model = Replies("42")
     first = ask(scope(model, journal))
     assert first.value == 42
-    assert [messages[1].content for messages, _ in model.asked] == ["forty"]
+    assert [messages[1].content for messages in model.asked] == ["forty"]
     assert ask(scope(Replies(), journal)) == first
     assert [key for key in journal.events if key[1] == "ask"] == [(PATH, "ask", 0), (PATH, "ask", 1)]
 
@@ -150,11 +130,11 @@ def test_a_question_other_than_the_recorded_one_is_refused_with_the_difference(
 def test_an_event_keeps_prompt_model_sampling_and_reply() -> None:
     journal, model, sampling = MemoryJournal(), Replies("42"), Sampling(temperature=0.7, seed=5)
     ask(scope(model, journal, planner=sampling), sample=Sample(3))
-    assert model.asked[0][1] == sampling.model_copy(update={"sample": 3})
+    assert model.sampling[0] == sampling.model_copy(update={"sample": 3})
     body = journal.events[PATH, "ask", 0]
     assert (body["role"], body["template"], body["model"]) == ("planner", "question.j2", "replies")
     assert body["messages"] == [{"role": "user", "content": "What is it?"}]
-    assert body["sampling"] == model.asked[0][1].model_dump(mode="json")
+    assert body["sampling"] == model.sampling[0].model_dump(mode="json")
     assert (body["left_out"], body["cut_characters"]) == (0, 0)
     assert Reply.model_validate(body["reply"]).text == "42"
 
@@ -166,7 +146,7 @@ def test_a_conversation_too_long_for_the_model_is_cut_and_the_cut_is_recorded() 
     history = [Message(role="user", content="Begin."), *old, *old]
     answer = ask(scope(model, journal, planner=small), history=history)
     assert journal.events[PATH, "ask", 0]["left_out"] == 2
-    assert len(model.asked[0][0]) == len(history) + 1 - 2
+    assert len(model.asked[0]) == len(history) + 1 - 2
     assert len(answer.history) == len(history) + 2, "the conversation itself is not cut"
     assert ask(scope(Replies(), journal, planner=small), history=history).value == 42
     journal = MemoryJournal()
@@ -215,13 +195,3 @@ def test_the_guard_is_called_before_each_request_and_not_for_recorded_replies() 
 def test_a_role_without_a_model_is_an_error_with_advice() -> None:
     with pytest.raises(ModelError, match="the builder has no model to ask; name one with --model"):
         ask(Scope(MemoryJournal(), PATH, NO_MODELS), role="builder")
-
-
-def test_a_request_is_labelled_with_its_role_and_prompt(tmp_path: Path) -> None:
-    file = tmp_path / "replies.jsonl"
-    ask(scope(RecordedModel(file, Replies("42"))), role="builder")
-    assert json.loads(file.read_text().splitlines()[1])["label"] == "builder: question.j2"
-    model = Replies("forty", "42")
-    ask(scope(model))
-    assert model.labels == ["planner: question.j2"] * 2
-    assert current_question().label == ""

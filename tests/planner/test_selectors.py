@@ -7,7 +7,6 @@ import pytest
 from planbook.envs import Action, Features, Goals, MissingRequirement, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
 from planbook.planner.strategies.deps.selectors import (
-    FIXED,
     NEAREST,
     Candidate,
     Choice,
@@ -81,10 +80,6 @@ def test_a_route_takes_what_its_own_goal_would_take_and_nothing_that_another_goa
     assert routes == ["spot_1", "spot_3"], "an earlier move needs that spot"
 
 
-def test_the_fixed_selector_takes_the_first_candidate(goals: Goals) -> None:
-    assert select(goals, [PICKED, SAND, LOG], FIXED).chosen == Candidate(1, SAND)
-
-
 def test_the_nearest_selector_takes_the_least_true_horizon(goals: Goals) -> None:
     choice = select(goals, [SAND, LOG], NEAREST)
     assert (choice.chosen, choice.horizons) == (Candidate(1, BIRCH), [20.0, 30.0, 30.0, 10.0])
@@ -107,13 +102,6 @@ def test_the_expected_selector_counts_the_failures_of_a_goal() -> None:
     chosen = [select(environment.goals, [oak], selector).chosen.action for selector in selectors]
     assert chosen == [birch, oak], "a birch is missed more often (table 18)"
     assert selector_of(environment.goals, "expected", "0").name == "expected"
-
-
-def test_without_routes_only_the_actions_in_the_plan_are_candidates(goals: Goals) -> None:
-    assert select(goals, [SAND, LOG], NEAREST._replace(routes=False)).candidates == [
-        Candidate(0, SAND),
-        Candidate(1, LOG),
-    ]
 
 
 def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:

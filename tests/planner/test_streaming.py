@@ -29,14 +29,15 @@ from planbook.planner import (
     ScriptedModel,
 )
 from planbook.planner.models.types import Finish, OnText, data_digest
+from planbook.planner.prompts import Prompts
 from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN, PlanResult, broke_off
 from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
-from tests.planner.episode_kit import THING
-from tests.planner.killed_journal import KilledJournal
-from tests.planner.streaming_kit import Cut, PieceModel, cut_at, cut_points, episode, played, uncut, untimed
+from tests.planner.episode_kit import THING, OneModel, started
+from tests.planner.streaming_kit import Cut, KilledJournal, PieceModel, cut_at, cut_points, played, uncut, untimed
 
+GO_ON = Prompts.of(go_on="Go on.")["go_on"]
 STRIDE = 1 if os.environ.get("PLANBOOK_CUTS") else 23
 """Number of characters between the positions at which replies are cut."""
 
@@ -115,24 +116,12 @@ def test_a_sound_plan_does_the_same_as_without_streaming(sandbox: Sandbox) -> No
     assert "piece" not in {key[1] for key in journals[1].events}
 
 
-class GoOnPrompt:
-    """A prompt that says "Go on."."""
-
-    name = "go on"
-
-    def render(self, **variables: object) -> str:
-        return "Go on."
-
-
 def stream_cell(
     sandbox: Sandbox, model: Model, *, stream: bool = True, actions: int | None = None, environment: Toy | None = None
 ) -> tuple[PlanResult, Episode]:
     """Stream one reply and run its code. Return the result and the episode."""
-    playing = episode(sandbox, model, stream=stream, environment=environment)
-    playing.begin()
-    result = playing.stream(EXECUTOR, GoOnPrompt(), actions=actions)
-    playing.close()
-    return result, playing
+    with started(sandbox, OneModel(model), stream=stream, environment=environment) as playing:
+        return playing.stream(EXECUTOR, GO_ON, actions=actions), playing
 
 
 class ArrivalToy(Toy):
@@ -235,15 +224,6 @@ def test_the_beginning_of_a_cut_off_reply_is_not_taken_for_the_whole_plan(
     else:
         assert f"the reply was {reason}" in model.prompts[1]
         assert ending.outcome is Outcome.DIRECT_SUCCESS, "nothing of the first reply was run"
-
-
-def test_an_unusable_reply_is_asked_for_again_as_long_as_nothing_has_run(sandbox: Sandbox) -> None:
-    definitions = reply("import random\n\ndef f():\n    return agent.open('box_1')\n")
-    model, journal = PieceModel([reply(BROKEN_AT_ONCE), definitions, reply(SOLVE)], list), MemoryJournal()
-    assert played(sandbox, model, journal).outcome is Outcome.DIRECT_SUCCESS
-    assert "'(' was never closed" in model.prompts[1]
-    assert "the code only defines functions" in model.prompts[2]
-    assert len([key for key in journal.events if key[1] == "cell"]) == 1
 
 
 @sound_and_unsound

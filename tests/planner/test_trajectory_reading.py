@@ -12,7 +12,6 @@ from planbook.envs.toy import Toy
 from planbook.planner import (
     Ending,
     Episode,
-    EpisodeSettings,
     MemoryJournal,
     Options,
     Outcome,
@@ -23,25 +22,22 @@ from planbook.planner import (
     read_trajectory,
     render_trajectory,
 )
-from planbook.planner.memory import Recall
 from planbook.planner.types import Thought
 from planbook.sandbox import Limits, Sandbox
+from tests.planner import episode_kit
+from tests.planner.episode_kit import FixedMemory
 from tests.spanning import Row, rows_of
 
 TASK = Toy.tasks(Selection(ids=("fetch_two/0",)))[0]
 THOUGHT = Thought(text="I think so.", understanding="I think so.")
 
 
-class OneRuleMemory:
-    """A memory with one rule and one helper."""
-
-    def recall(self, task: object) -> Recall:
-        return Recall(text="Look first.", helpers="def f():\n    pass")
+MEMORY = FixedMemory(text="Look first.", helpers="def f():\n    pass")
 
 
 def episode(sandbox: Sandbox, journal: MemoryJournal, path: str = "task/3") -> Episode:
-    limits = EpisodeSettings(actions=12, limits=Limits(wall_seconds=2))
-    return Episode(TASK, Toy(), sandbox, journal, settings=limits, path=path, memory=OneRuleMemory())
+    settings: dict[str, Any] = {"actions": 12, "limits": Limits(wall_seconds=2), "memory": MEMORY}
+    return episode_kit.episode(sandbox, task=TASK, environment=Toy(), journal=journal, path=path, **settings)
 
 
 PLANS = st.sampled_from(

@@ -1,4 +1,4 @@
-"""The Builder's five cases, from the question to the changed rule book, in the real sandbox."""
+"""The Builder's five cases, from the question to the changed rule book, and its descriptions of found types."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 
 from planbook.planner import Conclusion, Outcome
-from planbook.rules import Blame, RuleType, build_rules
+from planbook.rules import Blame, RuleType, build_rules, describe_type
 from planbook.rules.builder import VALID_PART_APPLIED, BuildResult
+from planbook.rules.found_types import SolvedTask
 from planbook.rules.permissions import BUILDER_PERMISSIONS, Case
 from planbook.sandbox import Sandbox
-from tests.rules.builder_kit import CONCLUSION, SETTINGS, STOP, Replies, edits, episode, scripted_scope
+from tests.planner.episode_kit import Replies
+from tests.rules.builder_kit import CONCLUSION, SETTINGS, STOP, edits, episode, scripted_scope
 from tests.rules.example_book import BOOK
+from tests.rules.household import found_types
 
 RULES, AGENT = "Nobody knew.\n\nVerdict: Imperfect Rules", "rule_2 says so.\n\nVerdict: Imperfect Agent"
 DIRECT, INDIRECT, FAILURE = Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS, Outcome.FAILURE
@@ -170,11 +173,6 @@ def test_the_builder_sees_how_the_plan_failed_elsewhere(
     assert "Box_4 was locked there." in model.prompt(0)
 
 
-def test_without_cooperation_thoughts_are_not_shown(sandbox: Sandbox) -> None:
-    _, model = build(sandbox, INDIRECT, RULES, edits(STOP), cooperation=False)
-    assert [text in model.prompt(0) for text in (*THOUGHTS, *CODE)] == [False, False, True, True]
-
-
 def test_without_classification_the_rules_are_blamed(sandbox: Sandbox) -> None:
     result, model = build(sandbox, INDIRECT, edits(PROCESS, CORRECTED, STOP), classification=False)
     assert (result.case, result.blame) == (Case.INDIRECT_IMPERFECT_RULES, None)
@@ -197,3 +195,27 @@ def test_odd_code_reaches_the_rule_unchanged(sandbox: Sandbox) -> None:
     call = f'write_rule(content="Odd.", type="Special Phenomenon", example=r"""{ODD}""")'
     result, _ = build(sandbox, DIRECT, edits(call, STOP))
     assert result.book.rule("rule_4").example == ODD
+
+
+# The descriptions of found types.
+
+(FETCH,) = found_types(*(SolvedTask(thing, f"fetch a {thing}", f"agent.fetch('{thing}')") for thing in ("mug", "egg")))
+JSON = '{"name": "fetch_it", "summary": "Fetch it.", "parameters": {"value": "the thing"}}'
+
+
+@pytest.mark.parametrize("reply", [JSON, f"It fetches {{value}}:\n{JSON}", f"```json\n{JSON}\n``` So {{it}} is."])
+def test_a_type_gets_the_name_and_descriptions_of_the_builder(reply: str) -> None:
+    scope, model = scripted_scope(reply)
+    described = describe_type(scope, FETCH, {"put"})
+    assert (described.name, described.summary) == ("fetch_it", "Fetch it.")
+    assert [(each.name, each.summary) for each in described.parameters] == [("value", "the thing")]
+    assert "fetch a mug" in model.prompt(0)
+
+
+@pytest.mark.parametrize(
+    "reply", ["It fetches.", '{"name": "put", "summary": ""}', '{"name": "Fetch it", "summary": ""}']
+)
+def test_without_a_usable_name_a_type_keeps_its_own(reply: str) -> None:
+    scope, model = scripted_scope(reply, reply, reply)
+    assert describe_type(scope, FETCH, {"put"}) == FETCH
+    assert len(model.asked) == 3

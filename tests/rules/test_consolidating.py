@@ -6,7 +6,8 @@ from planbook.rules import Evidence, RuleBook, consolidate
 from planbook.rules.book import RuleChange
 from planbook.rules.builder import MAX_REPLIES
 from planbook.sandbox import Sandbox
-from tests.rules.builder_kit import SETTINGS, STOP, Replies, edits, scripted_scope
+from tests.planner.episode_kit import Replies
+from tests.rules.builder_kit import SETTINGS, STOP, edits, scripted_scope
 from tests.rules.example_book import BOOK
 
 EPISODES = {"task/1": "The first\nepisode.", "task/2": "The second\nepisode."}
@@ -56,13 +57,6 @@ def test_an_unusable_reply_ends_the_consolidation_and_keeps_earlier_changes(sand
     assert (book.ids, len(changes), len(model.asked)) == (("rule_0", "rule_1", "rule_2"), 1, 4)
 
 
-def test_requested_episodes_are_in_the_next_prompt(sandbox: Sandbox) -> None:
-    book, changes, model = run_consolidator(sandbox, edits('get_trajectory(["task/2", "task/1"])'), edits(STOP))
-    assert "The second\nepisode.\n\nThe first\nepisode." in model.prompt(1)
-    assert model.roles(1) == ["system", "user", "assistant", "user"]
-    assert (book, changes) == (BOOK, ())
-
-
 def test_a_block_may_edit_rules_and_request_episodes(sandbox: Sandbox) -> None:
     both = edits('update_rule("rule_0", log="looked at task/1")', 'get_trajectory(["task/1"])')
     book, changes, model = run_consolidator(sandbox, both, edits(DELETE, STOP))
@@ -70,12 +64,6 @@ def test_a_block_may_edit_rules_and_request_episodes(sandbox: Sandbox) -> None:
     assert "looked at task/1" in model.prompt(1), "the prompt has the current rules"
     assert len(changes) == 2
     assert book.ids == ("rule_0", "rule_1", "rule_2")
-
-
-def test_a_request_for_an_unknown_episode_is_refused(sandbox: Sandbox) -> None:
-    _, _, model = run_consolidator(sandbox, edits('get_trajectory(["task/9"])'), edits(STOP))
-    assert "task/9" in model.prompt(1)
-    assert "nothing was changed" in model.prompt(1)
 
 
 def test_a_prompt_has_the_evidence_of_each_rule(sandbox: Sandbox) -> None:

@@ -13,14 +13,13 @@ from planbook.planner import (
     METHODS,
     Cell,
     Ending,
-    Episode,
-    EpisodeSettings,
     Feedback,
     FeedbackKind,
     MemoryJournal,
     Model,
     Outcome,
     Procedure,
+    Reply,
     Round,
     Scope,
     Trajectory,
@@ -32,7 +31,7 @@ from planbook.planner.roles import Roles
 from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, generalise, verification_of
 from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalisation, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
-from tests.rules.builder_kit import Replies
+from tests.planner.episode_kit import Replies, episode
 from tests.spanning import rows_of
 
 DONE = Feedback(kind=FeedbackKind.DONE, text="1. agent.open('box_1') -> You open box_1. In it, you see ```apple```.")
@@ -109,8 +108,8 @@ class Bench:
 
     def _play(self, procedure: Procedure, number: int, task: Task) -> Verification:
         path = f"verify/{len(self.played)}/{number}"
-        episode = Episode(task, Toy(), self.sandbox, self.journal, settings=EpisodeSettings(actions=30), path=path)
-        play(episode, METHODS["code"].play, code_of(procedure))
+        verifying = episode(self.sandbox, environment=Toy(), task=task, journal=self.journal, path=path)
+        play(verifying, METHODS["code"].play, code_of(procedure))
         return verification_of(read_trajectory(path, rows_of(self.journal)))
 
     def generalise(self, model: Model) -> Generalisation:
@@ -131,7 +130,7 @@ def generalised(
 
 
 def test_a_procedure_that_solves_every_task_is_admitted_with_our_header(sandbox: Sandbox) -> None:
-    model = Replies([reply(GENERAL)], model='a\\b"""\nworld: c')
+    model = Replies(Reply(text=reply(GENERAL), model='a\\b"""\nworld: c'))
     bench = Bench(sandbox)
     result = bench.generalise(model)
     assert result.procedure == bench.played[0]
@@ -144,43 +143,26 @@ def test_a_procedure_that_solves_every_task_is_admitted_with_our_header(sandbox:
     assert "import re\n\n\ndef boxes" in result.procedure.code
 
 
-def test_the_prompt_has_code_rules_tasks_and_actions(sandbox: Sandbox) -> None:
-    model = Replies([reply(GENERAL)])
-    Bench(sandbox).generalise(model)
-    system, question = (message.content for message in model.asked[0])
-    assert "agent.take(thing: str, box: str)" in system
-    for shown in (RULE.content, SKILL.code, SKILL.scene, f"````\n{DONE.text}\n````", '{"things": ["pen"]}'):
-        assert shown in question
-    assert all(task.goal in question for task in TASKS)
-    assert [f"box of {task.id}" in question for task in TASKS] == [False, True, True]
-    assert "NEVER SHOWN" not in question
-
-
 def test_after_a_failed_verification_the_prompt_has_the_failures(sandbox: Sandbox) -> None:
-    model = Replies([reply(hard_coded(TASKS[0])), reply(GENERAL)])
+    model = Replies(reply(hard_coded(TASKS[0])), reply(GENERAL))
     result = Bench(sandbox).generalise(model)
     assert [[each.solved for each in attempt] for attempt in result.attempts] == [[True, False, False], [True] * 3]
     assert result.procedure is not None
     for shown in ("3 tasks", "1 of them was done", "Nothing happens", "nothing more to try", TASKS[1].goal):
         assert shown in model.prompt(1)
     assert TASKS[0].goal not in model.prompt(1)
+    assert "NEVER SHOWN" not in model.prompt(0)
     assert model.roles(1) == ["system", "user", "assistant", "user"]
 
 
-def test_after_three_failed_procedures_none_is_admitted(sandbox: Sandbox) -> None:
-    model = Replies([reply(hard_coded(task)) for task in TASKS])
-    result = Bench(sandbox).generalise(model)
-    assert (result.procedure, len(result.attempts)) == (None, 3)
-
-
 def test_a_replay_from_the_journal_asks_no_model(sandbox: Sandbox) -> None:
-    model = Replies(["nothing", reply(CARELESS), reply(GENERAL)])
+    model = Replies("nothing", reply(CARELESS), reply(GENERAL))
     first = Bench(sandbox)
     result = first.generalise(model)
     assert (len(model.asked), len(result.attempts)) == (3, 2)
     events = dict(first.journal.events)
     resumed = Bench(sandbox, first.journal)
-    assert resumed.generalise(Replies([])) == result
+    assert resumed.generalise(Replies()) == result
     assert resumed.journal.events == events
 
 
@@ -201,7 +183,7 @@ BAD = {
 
 @pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
 def test_an_unusable_reply_is_asked_for_again(text: str, message: str) -> None:
-    model = Replies([text, reply(GENERAL)])
+    model = Replies(text, reply(GENERAL))
     result = generalised(model, lambda procedure: [SOLVED])
     assert message in model.prompt(1)
     assert result.procedure is not None
@@ -210,7 +192,7 @@ def test_an_unusable_reply_is_asked_for_again(text: str, message: str) -> None:
 
 def test_generalising_ends_after_three_unusable_replies() -> None:
     failed = Verification(task_id="1", solved=False)
-    result = generalised(Replies([reply(GENERAL), "no", "no", "no"]), lambda procedure: [failed])
+    result = generalised(Replies(reply(GENERAL), "no", "no", "no"), lambda procedure: [failed])
     assert (result.procedure, len(result.attempts)) == (None, 1)
 
 
@@ -230,9 +212,10 @@ def test_a_docstring_above_the_code_is_replaced_and_the_code_stays(above: str) -
 @pytest.mark.parametrize("answers", [[True, True], [True, False], []])
 def test_a_procedure_must_solve_every_task_of_its_verification(answers: Sequence[bool]) -> None:
     results = [Verification(task_id=str(n), solved=solved, feedback="x" * 9_000) for n, solved in enumerate(answers)]
-    model = Replies([reply(GENERAL)] * 3)
+    model = Replies(*[reply(GENERAL)] * 3)
     result = generalised(model, lambda procedure: results)
-    assert (result.procedure is not None) == (answers == [True, True])
+    admitted = answers == [True, True]
+    assert (result.procedure is not None, len(result.attempts)) == (admitted, 1 if admitted else 3)
     if not all(answers):
         assert FAILURE_CHARACTERS < len(model.prompt(1)) < FAILURE_CHARACTERS + 1_500
 
@@ -240,7 +223,7 @@ def test_a_procedure_must_solve_every_task_of_its_verification(answers: Sequence
 def test_the_prompt_shows_the_first_tasks_and_failures_and_counts_the_others() -> None:
     results = [Verification(task_id=str(n), solved=n == 0, feedback=f"failure {n};") for n in range(5)]
     many = [PLAYED[0].model_copy(update={"task": TASKS[0].model_copy(update={"id": f"fetch/{n}"})}) for n in range(9)]
-    model = Replies([reply(GENERAL)] * 3)
+    model = Replies(*[reply(GENERAL)] * 3)
     generalised(model, lambda procedure: results, played=many)
     assert model.prompt(0).count("`task.goal`: put") == 5
     assert [f"failure {n};" in model.prompt(1) for n in range(5)] == [False, True, True, False, False]
@@ -253,7 +236,7 @@ def test_params_that_say_more_than_the_goal_are_neither_shown_nor_used(kind: str
     task = Task(id="1", env="miniwob", split="feedback", type=kind, goal="Pass it to Ada.", params=params)
     skill = Skill(task=task, scene="<p>", code="agent.type('Ada')")
     uses = reply("def solve(agent, task):\n    agent.type(task.params['receiver'])")
-    model = Replies([uses, reply("def solve(agent, task):\n    agent.type(task.goal)")])
+    model = Replies(uses, reply("def solve(agent, task):\n    agent.type(task.goal)"))
     knowledge, played = Knowledge(environment="miniwob", skills={kind: skill}), [Trajectory(path="task/0", task=task)]
     result = generalised(model, lambda procedure: [SOLVED], knowledge, kind, played, Miniwob)
     prompts = "".join(message.content for asked in model.asked for message in asked)
@@ -284,4 +267,4 @@ def test_a_verification_has_feedback_unless_it_was_solved() -> None:
 
 def test_a_type_without_a_skill_is_refused() -> None:
     with pytest.raises(LookupError, match="fetch_two"):
-        generalised(Replies([]), lambda procedure: [], task_type="fetch_two")
+        generalised(Replies(), lambda procedure: [], task_type="fetch_two")

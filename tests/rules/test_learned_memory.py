@@ -1,21 +1,29 @@
-"""What a memory recalls for a task: its rules and skills, their order, and what is left out."""
+"""What is learned from episodes, and what a memory recalls of it for a task, in which order."""
 
 from collections.abc import Collection
 from textwrap import indent
 
 import pytest
 
-from planbook.envs import Selection
+from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
 from planbook.manuals import read_start
-from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, Outcome, parse_procedure, play
+from planbook.planner import Conclusion, Ending, Outcome, Round, Trajectory, parse_procedure
 from planbook.planner.models.types import estimate_tokens
 from planbook.planner.prompts import fence_around
-from planbook.planner.roles import Roles
-from planbook.planner.strategies.automanual import AutoManualOptions
-from planbook.rules import Knowledge, LearnedMemory, Reflection, Rule, RuleType, Skill
+from planbook.rules import (
+    Knowledge,
+    LearnedMemory,
+    Reflection,
+    Rule,
+    RuleType,
+    Skill,
+    with_conclusion,
+    with_procedure,
+)
+from planbook.rules.learned_memory import precedent_for
 from planbook.sandbox import Sandbox
-from tests.rules.builder_kit import Replies
+from tests.planner.episode_kit import OneModel, Replies, played
 
 FETCH, FETCH_TWO, OTHER = Toy.select(Selection(ids=("fetch/0", "fetch_two/0", "fetch/1")))
 LOG = "NEVER SHOWN"
@@ -115,13 +123,6 @@ def test_helper_methods_of_rules_and_skill_are_defined() -> None:
     assert "def fetch_from" not in memory().recall(FETCH_TWO).helpers
 
 
-def test_a_rules_helper_replaces_the_skills_helper_of_the_same_name() -> None:
-    rival = SKILL.model_copy(update={"code": "def find_box(agent, thing):\n    return 'box_1'"})
-    helpers = memory(KNOWN.model_copy(update={"skills": {"fetch": rival}})).recall(FETCH).helpers
-    assert "re.search" in helpers
-    assert "return 'box_1'" not in helpers
-
-
 @pytest.mark.parametrize(
     ("ablation", "absent"),
     [
@@ -189,10 +190,9 @@ def test_hostile_code_is_shown_and_breaks_nothing(sandbox: Sandbox, code: str) -
     assert recall.text.count(code.strip()) == 3
     assert "def find_box" in recall.helpers
     solved = "for thing in task.params['things']:\n    agent.take(thing, find_box(agent, thing))\n    agent.put(thing)"
-    model = Replies([f"### Code\n```python\n{solved}\n```"])
-    terms, roles = EpisodeSettings(actions=30), Roles(lambda role: model, {})
-    episode = Episode(FETCH, Toy(), sandbox, MemoryJournal(), settings=terms, memory=memory(knowledge), roles=roles)
-    assert play(episode, METHODS["automanual"].play, AutoManualOptions()).outcome is Outcome.DIRECT_SUCCESS
+    model = Replies(f"### Code\n```python\n{solved}\n```")
+    ending, _ = played(sandbox, OneModel(model), "automanual", memory=memory(knowledge))
+    assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert "find_box" in model.asked[0][-1].content
 
 
@@ -243,16 +243,6 @@ def memory_for(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> 
     return LearnedMemory(knowledge, Toy, by_task=True, rule_tokens=rule_tokens)
 
 
-def test_no_code_is_shown_twice() -> None:
-    recall = memory_for().recall(FETCH)
-    assert "def find_box" in recall.helpers
-    assert recall.text.count("def find_box") == 1, "only the first line of the helper, in its rule"
-    assert "for number in range" not in recall.text
-    assert "box = find_box(agent, 'pen')" in recall.text
-    assert PROCESS.example not in recall.text, "the skill shows the code"
-    assert recall.example == "", "the skill shows the form"
-
-
 @pytest.mark.parametrize("code", ["Call find_box(agent, name) first.", "def broken(:\n    return 1", "x = (" * 500])
 def test_code_that_cannot_be_read_is_shown_as_it_is(code: str) -> None:
     rules = (FETCH_PROCESS, CAN_FIND, CAN_FIND.model_copy(update={"id": "rule_3", "example": code}))
@@ -281,3 +271,78 @@ def test_rules_for_a_task_keep_to_their_token_budget(tokens: int) -> None:
     recall = memory_for(SHORT.model_copy(update={"rules": (*SHORT.rules, *more)}), tokens).recall(FETCH)
     assert "To fetch a thing" in recall.text
     assert estimate_tokens(recall.text.partition("# Code of")[0]) <= tokens + 60, "in addition to the heading"
+
+
+# Episodes become skills and reflections.
+
+EMPTY = Knowledge(environment="toy")
+
+
+def ended(outcome: Outcome, task: Task = FETCH) -> Trajectory:
+    rounds = (Round(number=0, observation="the first scene"), Round(number=1, observation="the same again"))
+    return Trajectory(path="task/0", task=task, rounds=rounds, ending=Ending(outcome=outcome))
+
+
+def skill(task: Task, code: str = "agent.put('key')") -> Skill:
+    return Skill(task=task, scene="somewhere", code=code)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS])
+def test_the_last_success_becomes_the_skill_of_its_type(outcome: Outcome) -> None:
+    first = with_conclusion(EMPTY, ended(outcome), Conclusion(text="a mistake", code="agent.open('box_1')"))
+    assert first.skills == {"fetch": Skill(task=FETCH, scene="the first scene", code="agent.open('box_1')")}
+    assert (first.reflections, EMPTY.skills) == ({}, {})
+    before = first.model_copy(update={"skills": {**first.skills, "fetch_two": skill(FETCH_TWO)}})
+    after = with_conclusion(before, ended(outcome, OTHER), Conclusion(text="", code="agent.open('box_9')"))
+    assert (after.skills["fetch"].task, after.skills["fetch"].code) == (OTHER, "agent.open('box_9')")
+    assert after.skills["fetch_two"] == before.skills["fetch_two"]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILURE, Outcome.OUT_OF_BUDGET])
+def test_the_last_failure_becomes_the_reflection_of_its_type(outcome: Outcome) -> None:
+    before = EMPTY.model_copy(update={"skills": {"fetch": skill(FETCH)}})
+    after_one = with_conclusion(before, ended(outcome), Conclusion(text="it guessed", code="agent.open('box_1')"))
+    after_two = with_conclusion(after_one, ended(outcome, OTHER), Conclusion(text="it guessed again"))
+    assert after_one.reflections == {"fetch": Reflection(task=FETCH, scene="the first scene", text="it guessed")}
+    assert after_two.reflections["fetch"].text == "it guessed again"
+    assert after_two.skills == before.skills
+
+
+@pytest.mark.parametrize(
+    ("outcome", "conclusion"),
+    [
+        *((outcome, Conclusion(text=" ", code="\n")) for outcome in Outcome),
+        (Outcome.BROKEN, Conclusion(text="the world fell", code="agent.open('box_2')")),
+        (Outcome.NOT_RUN, Conclusion(text="the world fell", code="agent.open('box_2')")),
+    ],
+)
+def test_an_empty_conclusion_and_a_broken_episode_change_nothing(outcome: Outcome, conclusion: Conclusion) -> None:
+    before = with_conclusion(EMPTY, ended(Outcome.DIRECT_SUCCESS), Conclusion(text="", code="agent.open('box_1')"))
+    assert with_conclusion(before, ended(outcome), conclusion) == before
+
+
+def test_a_type_is_shown_its_skill_before_its_reflection() -> None:
+    reflection = Reflection(task=FETCH, scene="somewhere", text="it guessed")
+    both = Knowledge(environment="toy", skills={"fetch": skill(OTHER)}, reflections={"fetch": reflection})
+    assert precedent_for(both, FETCH) == skill(OTHER)
+    assert precedent_for(both.model_copy(update={"skills": {"fetch_two": skill(FETCH_TWO)}}), FETCH) == reflection
+
+
+def test_a_type_without_skill_and_reflection_is_shown_the_skill_of_the_most_similar_task() -> None:
+    def cleaning(kind: str, goal: str) -> Task:
+        return Task(id=kind, env="toy", split="all", type=kind, goal=goal)
+
+    near, far = skill(cleaning("clean_mug", "clean the mug in the sink")), skill(cleaning("walk", "go home"))
+    task = cleaning("clean_plate", "clean the plate in the sink")
+    assert precedent_for(Knowledge(environment="toy", skills={"walk": far, "clean_mug": near}), task) == near
+    assert precedent_for(Knowledge(environment="toy", skills={"walk": far}), task) is None
+    assert precedent_for(Knowledge(environment="toy", skills={"walk": far}), task, allow_unrelated=True) == far
+    assert precedent_for(EMPTY, task) is None
+
+
+def test_a_procedure_replaces_the_older_one() -> None:
+    text = '"""Fetch.\n\nworld: toy\ntype: fetch\nsource: %s\n"""\n\n\ndef solve(agent, task):\n    agent.put("key")\n'
+    older, newer = (parse_procedure(text % source, "fetch.py") for source in ("one", "two"))
+    known = with_procedure(with_procedure(EMPTY, older), newer)
+    assert known.procedures == {"fetch": newer}
+    assert with_procedure(known, None) == known

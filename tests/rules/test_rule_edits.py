@@ -40,12 +40,6 @@ def test_a_book_keeps_its_rules_in_the_order_of_their_numbers() -> None:
         RuleBook.from_rules((MECHANISM, MECHANISM))
 
 
-@pytest.mark.parametrize("id", ["rule_01", "Rule_1", "1", "rule_", "rule_1 "])
-def test_a_book_refuses_malformed_ids(id: str) -> None:
-    with pytest.raises(ValueError, match="not a rule id"):
-        RuleBook.from_rules((Rule(id=id, type=None, content="x"),))
-
-
 def test_an_unknown_rule_is_an_error_that_lists_the_rules() -> None:
     with pytest.raises(RulesError, match="there is no rule_9; the rules are rule_0, rule_1, rule_2, rule_3"):
         BOOK.rule("rule_9")

@@ -2,16 +2,15 @@
 
 import pytest
 
-from planbook.envs import Selection
 from planbook.envs.alfworld import Alfworld
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
+from planbook.planner import FeedbackKind
 from planbook.rules import RuleBook, RuleForm, Skill
 from planbook.rules.helper_methods import EXCEPTIONS, METHOD_DECORATORS, helper_code, helper_sources
 from planbook.sandbox import Sandbox, bound_names
+from tests.planner.episode_kit import TASK, started
 from tests.rules.example_book import BOOK, HELPER, SUCCESS
 
-TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 SEARCH = r'''
 import re
 
@@ -53,12 +52,9 @@ find("key")
 
 def run_with_helpers(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str], str]:
     """Define the helpers and run a piece of code. Return the actions that the code took, and its output."""
-    episode = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
-    episode.begin()
-    with episode.frame("helped", helpers=code):
+    with started(sandbox) as episode, episode.frame("helped", helpers=code):
         assert not episode.steps
         feedback = episode.run(then)
-    episode.close()
     assert feedback.kind is FeedbackKind.UNFINISHED, feedback.text
     return [str(step.action) for step in episode.steps], feedback.output
 
@@ -127,17 +123,18 @@ def test_a_helper_does_not_redefine_a_builtin() -> None:
     assert bound_names(helper_code(["def open(box):\n    return agent.open(box)"], Toy)) == {"open"}
 
 
-def test_methods_may_have_decorators(sandbox: Sandbox) -> None:
-    methods = "".join(f"    @{name}\n    def of_{name}(self):\n        pass\n" for name in sorted(METHOD_DECORATORS))
-    helpers = helper_code([f"class f:\n{methods}"], Toy)
-    assert "f" in bound_names(helpers)
-    assert run_with_helpers(sandbox, helpers) == ([], "")
+METHODS = "".join(f"    @{name}\n    def of_{name}(self):\n        pass\n" for name in sorted(METHOD_DECORATORS))
+OWN_EXCEPTIONS = "".join(f"class My{base}({base}):\n    'Ours.'\n" for base in sorted(EXCEPTIONS))
 
 
-def test_a_class_may_derive_from_any_exception(sandbox: Sandbox) -> None:
-    own = "".join(f"class My{base}({base}):\n    'Ours.'\n" for base in sorted(EXCEPTIONS))
-    helpers = helper_code([own], Toy)
-    assert {"MyValueError", "MyKeyError"} <= bound_names(helpers)
+@pytest.mark.parametrize(
+    ("code", "names"), [(f"class f:\n{METHODS}", {"f"}), (OWN_EXCEPTIONS, {"MyValueError", "MyKeyError"})]
+)
+def test_methods_may_have_decorators_and_a_class_may_derive_from_any_exception(
+    sandbox: Sandbox, code: str, names: set[str]
+) -> None:
+    helpers = helper_code([code], Toy)
+    assert names <= bound_names(helpers)
     assert run_with_helpers(sandbox, helpers) == ([], "")
 
 

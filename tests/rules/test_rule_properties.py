@@ -2,10 +2,10 @@
 
 from hypothesis import event, given, strategies as st
 
-from planbook.rules import History, Rule, RuleBook, RuleType
+from planbook.rules import History, RuleBook, RuleType
 from planbook.rules.book import cited_ids, states
 from planbook.rules.edit_faults import BatchRefused, EditFault
-from planbook.rules.permissions import BUILDER_PERMISSIONS, CONSOLIDATOR_PERMISSIONS, Case, Permissions
+from planbook.rules.permissions import BUILDER_PERMISSIONS, Case, Permissions
 from planbook.rules.types import HOW_TO_TYPES
 from tests.rules.example_book import BOOK, USER, Edit, apply, delete, update, write
 
@@ -102,17 +102,6 @@ def test_every_cited_rule_exists(moves: list[list[Edit]]) -> None:
         history = after_move(history, move)
         known = set(history.book.ids)
         assert all(known.issuperset(cited_ids(rule)) for rule in history.book.active)
-
-
-@given(st.lists(SINGLE | BATCHES, max_size=12))
-def test_consolidation_keeps_success_rules_and_adds_no_rule(moves: list[list[Edit]]) -> None:
-    more = [Rule(id=f"rule_{n}", type=type, content=f"About {type} {n}.") for n, type in enumerate(RuleType, start=4)]
-    book = RuleBook.from_rules((*BOOK.active, *more))
-    history = History(initial=book)
-    for move in moves:
-        history = after_move(history, move, CONSOLIDATOR_PERMISSIONS)
-        assert success_rules(history.book) == success_rules(book)
-        assert set(history.book.ids) <= set(book.ids)
 
 
 @given(

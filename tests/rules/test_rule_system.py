@@ -2,7 +2,6 @@
 
 import pytest
 
-from planbook.rules import RuleType
 from planbook.rules.book import Batch
 from planbook.rules.permissions import BUILDER_PERMISSIONS, CONSOLIDATOR_PERMISSIONS, Case, Permissions
 from planbook.rules.rule_system import EditResult, RuleSystem, run_edits
@@ -45,22 +44,6 @@ def test_only_permitted_functions_are_offered(permissions: Permissions, names: l
     assert offered(RuleSystem(BOOK, permissions, BATCH)) == [*names, "stop_generating"]
     with_episodes = RuleSystem(BOOK, permissions, BATCH, trajectories)
     assert offered(with_episodes) == [*names, "get_trajectory", "stop_generating"]
-
-
-def test_calls_become_one_batch(sandbox: Sandbox) -> None:
-    code = """
-new = rule_system.write_rule("Box_9 sticks.", type="Special Phenomenon", log="task/17")
-print("wrote", new)
-rule_system.update_rule("rule_3", log=f"explained by {new}", builds_on=[new])
-rule_system.stop_generating()
-"""
-    result = edited(sandbox, code)
-    assert (result.message, result.stopped) == ("wrote rule_4", True)
-    assert result.change is not None
-    book = result.change.apply_to(BOOK)
-    assert result.change.batch == BATCH
-    assert book.rule("rule_4").type is RuleType.SPECIAL_PHENOMENON
-    assert (book.rule("rule_3").builds_on, book.rule("rule_3").log) == (("rule_4",), ("explained by rule_4",))
 
 
 THREE = """

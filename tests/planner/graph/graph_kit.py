@@ -1,58 +1,20 @@
-"""A kit for tests of prompt graphs: passes over a graph, with a scripted model that answers by the node that asks."""
+"""A kit for tests of prompt graphs: passes over a graph."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from planbook.planner import Journal, MemoryJournal, Message, Roles, Sampling, Scope, ScriptedModel
+from planbook.planner import Journal, MemoryJournal, Roles, Scope
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import Hooks
 from planbook.planner.graph.node import GraphNode
 from planbook.planner.graph.traverse import PassResult, run_pass
-from planbook.planner.models.types import current_question
-
-
-class ScriptedAnswers:
-    """A script that answers by node: a text, a list of texts in turn, or a function of the prompt.
-
-    ``asked`` lists the role, the node and the prompt of each request.
-    """
-
-    def __init__(self, replies: Mapping[str, Any] | None = None, **more: Any) -> None:
-        self.replies = {**(replies or {}), **more}
-        self.asked: list[tuple[str, str, str]] = []
-        self._reply_counts: dict[str, int] = {}
-
-    def __call__(self, messages: Sequence[Message], sampling: Sampling) -> str:
-        role, _, name = current_question().label.partition(": ")
-        prompt = messages[-1].content
-        self.asked.append((role, name, prompt))
-        reply = self.replies.get(name, f"{name} says so")
-        if callable(reply):
-            return str(reply(prompt))
-        if isinstance(reply, str):
-            return reply
-        number = self._reply_counts.get(name, 0)
-        self._reply_counts[name] = number + 1
-        return str(reply[min(number, len(reply) - 1)])
-
-    @property
-    def names(self) -> list[str]:
-        """The nodes that were asked, in order."""
-        return [name for _, name, _ in self.asked]
-
-    def prompt(self, name: str) -> str:
-        """Return the last prompt of a node."""
-        return [prompt for _, asked, prompt in self.asked if asked == name][-1]
-
-    def roles(self, repairs: int = 2) -> Roles:
-        """Return roles that all answer by this script."""
-        return Roles(lambda role: ScriptedModel(self), {}, repairs=repairs)
+from tests.planner.node_models import NodeModels
 
 
 def traverse(
     graph: Graph,
-    answers: ScriptedAnswers | None = None,
+    answers: NodeModels | None = None,
     database: GraphDatabase | None = None,
     *,
     number: int = 0,
@@ -62,7 +24,8 @@ def traverse(
     repairs: int = 2,
 ) -> PassResult:
     """Run one pass over the graph and return its result."""
-    scope = Scope(journal or MemoryJournal(), f"pass/{number}", (answers or ScriptedAnswers()).roles(repairs))
+    roles = Roles((answers or NodeModels()).model, {}, repairs=repairs)
+    scope = Scope(journal or MemoryJournal(), f"pass/{number}", roles)
     settings = {"number": number, "hooks": hooks, "max_concurrent": max_concurrent}
     return run_pass(graph, GraphDatabase() if database is None else database, scope, **settings)  # type: ignore[arg-type]
 

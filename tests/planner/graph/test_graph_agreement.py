@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from planbook.planner import Body, EventKind, JournalFailed, MemoryJournal
+from planbook.planner import JournalFailed, MemoryJournal
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.hooking import FinishContext
 from planbook.planner.graph.node import EachLoop, GraphNode, IfBranch
 from planbook.planner.graph.shapes import shape_of
-from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
-from tests.planner.killed_journal import KilledJournal
-from tests.planner.streaming_kit import untimed
+from tests.planner.graph.graph_kit import chain, make_node, traverse, with_fields
+from tests.planner.node_models import NodeModels
+from tests.planner.streaming_kit import KilledJournal, untimed
 from tests.spanning import span_data
 
 ITEMS = shape_of(["whole"])
@@ -89,19 +89,19 @@ def skip(finishing: FinishContext) -> None:
 HOOKS = {"edit": edit, "skip": skip}
 
 
-class Replies(ScriptedAnswers):
+class Replies(NodeModels):
     """A script whose answers depend only on the prompt. With ``slow``, they come after random delays."""
 
     def __init__(self, *, slow: bool = False) -> None:
         super().__init__()
         self.slow = slow
 
-    def __call__(self, messages: Any, sampling: Any) -> str:
-        super().__call__(messages, sampling)
-        rng = random.Random(messages[-1].content)
+    def say(self, node: str) -> str:
+        prompt = self.prompt(node)
+        rng = random.Random(prompt)
         if self.slow:
             time.sleep(random.Random().random() / 500)
-        wants_list = "Answer with JSON" in messages[-1].content
+        wants_list = "Answer with JSON" in prompt
         return f"[{', '.join(map(str, range(rng.randrange(3))))}]" if wants_list else str(rng.randrange(3))
 
 
@@ -139,37 +139,17 @@ def test_side_by_side_and_one_by_one_have_the_same_answers_database_and_events(n
     assert span_data(sequential, "node") == span_data(parallel, "node"), "the order is the same"
 
 
-@pytest.mark.deep
-@settings(deadline=None, max_examples=20)
-@given(random_nodes(), st.integers(1, 5), st.sampled_from([1, 3]))
-def test_passes_that_are_killed_repeatedly_record_the_same_events(
-    nodes: list[GraphNode], every: int, max_concurrent: int
-) -> None:
-    complete = MemoryJournal()
-    expected = three_passes(nodes, complete, Replies(), 1)
-    events: dict[tuple[str, EventKind, int], Body] = {}
-    for _ in range(len(complete.events)):
-        journal = KilledJournal(every, events)
-        try:
-            assert three_passes(nodes, journal, Replies(), max_concurrent) == expected
-            break
-        except JournalFailed:
-            assert len(journal.events) == len(events) + every
-            events = journal.events
-    assert dict(untimed(journal)) == dict(untimed(complete))
-
-
 @pytest.mark.parametrize("max_concurrent", [1, 4])
 def test_a_resumed_pass_asks_only_the_unanswered_nodes(max_concurrent: int) -> None:
     graph = Graph(*(make_node(name, "?") for name in "abcd"), make_node("end", "?", after=tuple("abcd")))
     complete = MemoryJournal()
-    traverse(graph, ScriptedAnswers(), journal=complete)
+    traverse(graph, NodeModels(), journal=complete)
     for left in range(len(complete.events)):
-        journal, answers = KilledJournal(left), ScriptedAnswers()
+        journal, answers = KilledJournal(left), NodeModels()
         with pytest.raises(JournalFailed):
             traverse(graph, answers, journal=journal, max_concurrent=max_concurrent)
         saved = [scope.split("/")[2] for scope, kind, _ in journal.events if kind == "ask"]
-        unanswered = ScriptedAnswers()
+        unanswered = NodeModels()
         resumed = MemoryJournal()
         resumed.events = dict(journal.events)
         traverse(graph, unanswered, journal=resumed, max_concurrent=max_concurrent)
@@ -180,7 +160,7 @@ def test_a_resumed_pass_asks_only_the_unanswered_nodes(max_concurrent: int) -> N
 def test_no_more_nodes_are_asked_max_concurrent_than_allowed() -> None:
     busy, most, lock, met = 0, 0, threading.Lock(), threading.Barrier(3)
 
-    def wait(prompt: str) -> str:
+    def wait(number: int) -> str:
         nonlocal busy, most
         with lock:
             busy, most = busy + 1, max(most, busy + 1)
@@ -190,13 +170,13 @@ def test_no_more_nodes_are_asked_max_concurrent_than_allowed() -> None:
         return "so"
 
     graph = Graph(*(make_node(f"n{number}", "?") for number in range(6)))
-    answers = ScriptedAnswers(dict.fromkeys(graph.nodes, wait))
+    answers = NodeModels(dict.fromkeys(graph.nodes, wait))
     assert traverse(graph, answers, max_concurrent=3).layers == [list(graph.nodes)]
     assert most == 3
 
 
 def test_the_first_failing_node_in_order_of_definition_is_named_and_other_answers_are_kept() -> None:
-    def late(prompt: str) -> str:
+    def late(number: int) -> str:
         time.sleep(0.05)
         return "rubbish"
 
@@ -204,7 +184,7 @@ def test_the_first_failing_node_in_order_of_definition_is_named_and_other_answer
         yes, journal = shape_of("yes/no"), MemoryJournal()
         graph = Graph(make_node("ok", "?"), make_node("late", "?", expect=yes), make_node("soon", "?", expect=yes))
         with pytest.raises(Exception, match="no usable reply to late"):
-            traverse(graph, ScriptedAnswers(late=late, soon="rubbish"), journal=journal, max_concurrent=max_concurrent)
+            traverse(graph, NodeModels(late=late, soon="rubbish"), journal=journal, max_concurrent=max_concurrent)
         assert ("pass/0/ok/0", "ask", 0) in journal.events
 
 
@@ -212,7 +192,7 @@ def test_an_edge_may_hide_the_answer() -> None:
     graph = chain("a", "b")
     graph.add_node(make_node("c", "c?"))
     graph.add_edge("b", "c", shows_answer=False)
-    answers = ScriptedAnswers()
+    answers = NodeModels()
     assert traverse(graph, answers).order == ["a", "b", "c"]
     assert answers.prompt("c") == "c?"
     assert graph.edges() == [Edge("a", "b"), Edge("b", "c", shows_answer=False)]

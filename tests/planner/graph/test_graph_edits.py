@@ -1,14 +1,17 @@
-"""Edits of a graph: which ones are allowed and when, and how long they last."""
+"""Edits of a graph and of its database: which ones are allowed and when, and how long they last."""
 
 from collections.abc import Callable
+from typing import Any
 
 import networkx  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given, strategies as st
 
 from planbook.planner.errors import GraphError
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Graph
-from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse
+from tests.planner.graph.graph_kit import chain, make_node, traverse
+from tests.planner.node_models import NodeModels
 
 
 @st.composite
@@ -35,7 +38,7 @@ def test_layers_are_the_topological_generations_in_order_of_definition(graph: Gr
 
 
 def test_a_cycle_is_an_error_before_the_first_query() -> None:
-    answers = ScriptedAnswers()
+    answers = NodeModels()
     graph = Graph(
         make_node("free", "?"),
         make_node("z", "?", after=("c",)),
@@ -51,7 +54,7 @@ def test_a_cycle_is_an_error_before_the_first_query() -> None:
 
 
 def test_a_missing_dependency_is_an_error_before_the_first_query() -> None:
-    answers = ScriptedAnswers()
+    answers = NodeModels()
     with pytest.raises(GraphError, match='plan waits for lok, but there is no such node; did you mean "look"'):
         traverse(Graph(make_node("look", "?"), make_node("plan", "?", after=("lok",))), answers)
     assert answers.asked == []
@@ -116,7 +119,7 @@ def test_temporary_edits_are_undone_after_each_pass_even_a_failed_one() -> None:
 
 
 def test_a_cycle_that_an_edit_makes_is_an_error_before_the_next_query() -> None:
-    graph, answers = chain("a", "b", "c", finish={"a": "edit"}), ScriptedAnswers()
+    graph, answers = chain("a", "b", "c", finish={"a": "edit"}), NodeModels()
     with pytest.raises(GraphError, match="cycle: b -> c -> b"):
         traverse(graph, answers, hooks={"edit": lambda finishing: graph.add_temporary_edge("c", "b")})
     assert answers.names == ["a"]
@@ -126,3 +129,38 @@ def test_a_graph_cannot_be_traversed_twice_at_the_same_time() -> None:
     graph = Graph(make_node("a", "?", finish="again"))
     with pytest.raises(GraphError, match="give each episode its own graph"):
         traverse(graph, hooks={"again": lambda finishing: traverse(graph)})
+
+
+# The database.
+
+
+def test_values_are_copied_in_and_out() -> None:
+    plan: Any = {"steps": ["a"]}
+    database = GraphDatabase({"plan": plan})
+    plan["steps"].append("b")
+    got: Any = database.get("plan.steps")
+    got.append("c")
+    assert database.values() == {"plan": {"steps": ["a"]}}
+    stored: Any = [1]
+    database.set("new.deep.list", stored)
+    stored.append(2)
+    database.append("new.deep.list", 3)
+    assert database.get("new.deep.list") == [1, 3]
+    assert database.get("new.deep.list.1") == 3
+    assert not database.has("new.deeper")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.get("plan.gaol"), 'nothing at plan.gaol; did you mean "plan.goal"?'),
+        (lambda d: d.set("plan.goal.deep", 1), "plan.goal in the database is a value"),
+        (lambda d: d.append("plan.goal", 1), "not a list"),
+        (lambda d: d.set("a b", 1), "is not a database path"),
+        (lambda d: d.set("a", {1, 2}), "only JSON values"),
+        (lambda d: d.view().set("plan.goal", 1), "cannot be changed here"),
+    ],
+)
+def test_an_impossible_change_is_refused_with_the_reason(change: Any, message: str) -> None:
+    with pytest.raises(GraphError, match=message.replace("?", r"\?")):
+        change(GraphDatabase({"plan": {"goal": "x"}}))

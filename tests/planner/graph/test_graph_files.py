@@ -12,7 +12,8 @@ from planbook.planner.errors import BadGraphFile, GraphError
 from planbook.planner.graph.drawing import mermaid
 from planbook.planner.graph.file import graph_faults, graph_of, read_graph
 from planbook.planner.graph.graph import Graph, whole_graph
-from tests.planner.graph.graph_kit import ScriptedAnswers, traverse
+from tests.planner.graph.graph_kit import traverse
+from tests.planner.node_models import NodeModels
 
 DRIVE = Path(__file__).parent / "drive.yaml"
 FILE = Path("folder/graph.yaml")
@@ -251,7 +252,7 @@ def test_hooks_are_found_in_a_file_next_to_the_graph_and_run_only_during_a_pass(
     file = read_graph(path)
     assert mermaid(file)
     assert capsys.readouterr().out == ""
-    assert traverse(Graph(*file.nodes.values()), ScriptedAnswers(a="so"), hooks=file.hooks).answers == {"a": "SO!"}
+    assert traverse(Graph(*file.nodes.values()), NodeModels(a="so"), hooks=file.hooks).answers == {"a": "SO!"}
     path.write_text("nodes:\n  a: {prompt: x, check: mine.py:louderr, finish: mine.txt:f}\n")
     found = [str(fault) for fault in graph_faults(path.read_text(), path)]
     assert found == [

@@ -14,7 +14,8 @@ from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import AnswerRejected, ComposeContext, FinishContext, calls_in
 from planbook.planner.graph.shapes import shape_of
 from planbook.planner.graph.traverse import run_pass
-from tests.planner.graph.graph_kit import ScriptedAnswers, chain, make_node, traverse, with_fields
+from tests.planner.graph.graph_kit import make_node, traverse, with_fields
+from tests.planner.node_models import NodeModels
 from tests.spanning import span_data
 
 HERE = Path(__file__).parent
@@ -31,7 +32,7 @@ def test_a_prompt_has_earlier_answers_in_order_then_the_text_then_the_form_of_th
         make_node("a", "?", expect=shape_of({"k": "yes/no"})),
         make_node("c", "Look: {{ db.seen }}", after=("a", "b"), expect=shape_of({"x": "text", "y?": ["whole"]})),
     )
-    answers = ScriptedAnswers(a='{"k": "yes"}', b="$db.seen$ {{ db.seen }}", c='{"x": "z"}')
+    answers = NodeModels(a='{"k": "yes"}', b="$db.seen$ {{ db.seen }}", c='{"x": "z"}')
     traverse(graph, answers, GraphDatabase({"seen": "a hill"}))
     assert answers.prompt("c") == (
         '### a\n{\n "k": "yes"\n}\n\n### b\n$db.seen$ {{ db.seen }}\n\nLook: a hill\n\nAnswer with JSON in a block '
@@ -50,7 +51,7 @@ def test_a_prompt_ends_with_the_expected_form() -> None:
         "any": ("{}", "Answer with JSON in a block that begins with ```json."),
     }
     for written, (reply, text) in forms.items():
-        answers = ScriptedAnswers(a=reply)
+        answers = NodeModels(a=reply)
         traverse(Graph(make_node("a", "What?", expect=shape_of(written))), answers)
         assert answers.prompt("a").startswith(f"What?\n\n{text}")
 
@@ -59,12 +60,12 @@ def test_an_answer_that_does_not_fit_is_repaired_or_fails_the_pass() -> None:
     graph = Graph(
         make_node("a", "?", expect=shape_of("yes/no"), store={"said": "answer"}), make_node("b", "?", after=("a",))
     )
-    repaired = ScriptedAnswers(a=["perhaps", "N/A", "No."])
+    repaired = NodeModels(a=["perhaps", "N/A", "No."])
     database = GraphDatabase()
     assert traverse(graph, repaired, database).answers["a"] == "no"
     assert database.values() == {"said": "no"}
     assert "must begin with the word yes or no, not with 'perhaps'" in repaired.asked[1][2]
-    unusable, journal, database = ScriptedAnswers(a="N/A"), MemoryJournal(), GraphDatabase()
+    unusable, journal, database = NodeModels(a="N/A"), MemoryJournal(), GraphDatabase()
     with pytest.raises(UnusableReply, match=r"no usable reply to a: .*'N/A'"):
         traverse(graph, unusable, database, journal=journal)
     assert unusable.names == ["a"] * 3
@@ -79,7 +80,7 @@ def test_a_check_hook_refuses_or_replaces_an_answer() -> None:
         return answer.upper()
 
     graph = Graph(make_node("a", "?", check="known"))
-    answers = ScriptedAnswers(a=["tom", "ann"])
+    answers = NodeModels(a=["tom", "ann"])
     assert traverse(graph, answers, GraphDatabase({"names": ["ann"]}), hooks={"known": known}).answers == {"a": "ANN"}
     assert "tom is not known" in answers.asked[1][2]
 
@@ -112,7 +113,7 @@ def test_a_compose_hook_replaces_the_answers_above_the_prompt() -> None:
         return f"Pass {composing.number} of {composing.node.name}: {composing.answers} {{{{ db.x }}}}"
 
     graph = Graph(make_node("a", "?"), make_node("b", "Say {{ db.x }}.", after=("a",), compose="history"))
-    answers = ScriptedAnswers()
+    answers = NodeModels()
     traverse(graph, answers, GraphDatabase({"x": "X"}), number=4, hooks={"history": history})
     assert answers.prompt("b") == "Pass 4 of b: {'a': 'a says so'} {{ db.x }}\n\nSay X."
 
@@ -133,19 +134,6 @@ def test_a_node_may_have_a_system_message() -> None:
         traverse(Graph(node, make_node("a", "?")), database=GraphDatabase({"x": "X"}))
 
 
-def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
-    def finish(finishing: FinishContext) -> None:
-        finishing.database.append("log", finishing.answer)
-        finishing.graph.add_temporary_node(make_node("more", "Say more.", after=(finishing.node.name,)))
-        finishing.graph.add_temporary_edge("more", "b")
-
-    graph, database, answers = chain("a", "b", finish={"a": "finish"}), GraphDatabase(), ScriptedAnswers()
-    done = [traverse(graph, answers, database, number=number, hooks={"finish": finish}) for number in range(2)]
-    assert [each.layers for each in done] == [[["a"], ["more"], ["b"]]] * 2
-    assert "### a\na says so\n\n### more\nmore says so" in answers.prompt("b")
-    assert database.get("log") == ["a says so"] * 2, "the database is kept across passes"
-
-
 def test_a_finish_hook_may_replace_a_value_together_with_its_parts() -> None:
     def finish(finishing: FinishContext) -> None:
         finishing.database.set("skill.name", "dig")
@@ -164,7 +152,7 @@ nodes:
   two: {prompt: "{{ db.x }}"}
   three: {prompt: "{{ db.x }}", after: [two]}
 """)
-    answers = ScriptedAnswers(one="new")
+    answers = NodeModels(one="new")
     traverse(Graph(*file.nodes.values()), answers, file.new_database())
     assert answers.prompt("two") == "old"
     assert "old" not in answers.prompt("three")
@@ -180,7 +168,7 @@ nodes:
   b: {prompt: "{{ db.said }}, {{ a }}", after: [a], expect: [text], each: {in: answer, node: *}}
 """.replace("*", '{prompt: "Is it {{ item }}?"}')
     )
-    answers = ScriptedAnswers({"a": evil, "b": f'["{evil}"]'})
+    answers = NodeModels({"a": evil, "b": f'["{evil}"]'})
     traverse(Graph(*file.nodes.values()), answers, file.new_database())
     assert answers.prompt("b").startswith(f"### a\n{evil}\n\n{evil}, {evil}\n")
     assert answers.prompt("b:1") == f"Is it {evil}?"
@@ -194,7 +182,7 @@ inputs: {page: what the environment says}
 nodes:
   a: {prompt: "{% for line in db.page.lines %}{{ line | upper }};{% endfor %} {{ db.page }}"}
 """)
-    database, answers = file.new_database(), ScriptedAnswers()
+    database, answers = file.new_database(), NodeModels()
     evil = "{{ db.secret }} $db.secret$"
     database.set("page", {"lines": [evil], "{{ db.secret }}": evil})
     traverse(Graph(*file.nodes.values()), answers, database)
@@ -209,12 +197,12 @@ def test_a_branch_adds_nodes_for_one_pass() -> None:
     database.set("road", "A bridge.")
     no_users = {"users": '{"users": [], "crowded": false}', "act": "go on"}
     crossing = {**no_users, "users": '{"users": ["a bus"], "crowded": "yes"}', "users:1": "yes"}
-    first = traverse(graph, ScriptedAnswers(crossing, risk="Yes: the bus.", reroute="By the wood."), database)
+    first = traverse(graph, NodeModels(crossing, risk="Yes: the bus.", reroute="By the wood."), database)
     assert first.layers == [["users", "signs"], ["users:1"], ["risk"], ["reroute"], ["act"], ["log"]]
     assert first.answers["users:1"] == "yes"
     assert database.get("intentions") == ["yes"]
     assert database.get("route.way") == "By the wood."
-    answers = ScriptedAnswers(no_users, risk="No.")
+    answers = NodeModels(no_users, risk="No.")
     second = traverse(graph, answers, database, number=1)
     assert second.layers == [["users", "signs"], ["risk"], ["act"], ["log"]]
     assert second.skipped == ["signs", "log"]
@@ -222,12 +210,12 @@ def test_a_branch_adds_nodes_for_one_pass() -> None:
     assert second.answers["log"] == first.answers["log"]
     assert database.get("intentions") == []
     assert "The way so far is By the wood." in answers.prompt("act")
-    assert traverse(graph, ScriptedAnswers(no_users, risk="No."), database, number=3).skipped == ["log"], "every: 3"
+    assert traverse(graph, NodeModels(no_users, risk="No."), database, number=3).skipped == ["log"], "every: 3"
 
 
 def test_the_item_of_a_loop_may_have_any_name() -> None:
     loop = {"in": "answer", "as": "answers", "node": {"prompt": "{{ answers }}?"}}
-    answers = ScriptedAnswers(a='["x"]')
+    answers = NodeModels(a='["x"]')
     traverse(Graph(make_node("a", "?", expect=["text"], each=loop)), answers)
     assert answers.prompt("a:1") == "x?"
 
@@ -235,7 +223,7 @@ def test_the_item_of_a_loop_may_have_any_name() -> None:
 def test_a_missing_value_of_the_database_is_not_stored_silently() -> None:
     node = make_node("a", "?", expect={"goal?": "text"}, store={"goal": "answer.goal", "kept": "db.plan.goal"})
     with pytest.raises(GraphError, match=r"node a: store: there is nothing at db\.plan\.goal"):
-        traverse(Graph(node), ScriptedAnswers(a="{}"), GraphDatabase({"plan": {}}))
+        traverse(Graph(node), NodeModels(a="{}"), GraphDatabase({"plan": {}}))
 
 
 @pytest.mark.parametrize(("given", "answer"), [(False, "no"), ("Yes.", "yes")])
@@ -252,7 +240,7 @@ nodes:
   note: {prompt: "note?", when: gate == "yes", else: nothing so far, store: noted}
   act: {prompt: "act?", after: [plan, note]}
 """)
-    graph, database, answers = Graph(*file.nodes.values()), file.new_database(), ScriptedAnswers(gate="no")
+    graph, database, answers = Graph(*file.nodes.values()), file.new_database(), NodeModels(gate="no")
     first = traverse(graph, answers, database)
     assert (first.skipped, first.answers["plan"], first.answers["note"]) == (["note"], "plan says so", "nothing so far")
     assert database.values() == {}, "a skipped node stores nothing"
@@ -278,9 +266,7 @@ nodes:
   end: {prompt: "The end? {{ db.useful }}"}
 """)
     many = '{"items": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}'
-    answers = ScriptedAnswers(
-        {"list": [many, '{"items": [{"name": "a"}, {"name": "b"}]}'], "list:1": "yes", "list:2": "no"}
-    )
+    answers = NodeModels({"list": [many, '{"items": [{"name": "a"}, {"name": "b"}]}'], "list:1": "yes", "list:2": "no"})
     database = GraphDatabase()
     done = traverse(Graph(*file.nodes.values()), answers, database)
     assert "answer.items may have at most 2 items, but has 3" in answers.asked[1][2]
@@ -297,12 +283,12 @@ nodes:
   a: {prompt: "?", each: {in: db.things, node: {prompt: "{{ item }}?"}}}
 """)
     database = GraphDatabase({"things": ["x", "y"]})
-    assert traverse(Graph(*file.nodes.values()), ScriptedAnswers(), database).order == ["a", "a:1", "a:2"]
+    assert traverse(Graph(*file.nodes.values()), NodeModels(), database).order == ["a", "a:1", "a:2"]
     database.set("things", "x")
     with pytest.raises(GraphError, match=r"node a: db\.things must be a list"):
-        traverse(Graph(*file.nodes.values()), ScriptedAnswers(), database)
+        traverse(Graph(*file.nodes.values()), NodeModels(), database)
     with pytest.raises(GraphError, match=r"node a: there is nothing at db\.things"):
-        traverse(Graph(*file.nodes.values()), ScriptedAnswers())
+        traverse(Graph(*file.nodes.values()), NodeModels())
 
 
 def test_a_missing_value_is_an_error_that_names_the_node() -> None:
@@ -315,7 +301,7 @@ def test_every_node_records_its_result() -> None:
     graph, database = Graph(*file.nodes.values()), file.new_database()
     database.set("road", "A bridge.")
     replies = {"users": '{"users": ["a bus"], "crowded": "no"}', "users:1": "no", "risk": "no", "act": "brake: a bus"}
-    answers = ScriptedAnswers(replies)
+    answers = NodeModels(replies)
     traverse(graph, answers, database, journal=journal)
     roles = {name: role for role, name, _ in answers.asked}
     assert (roles["users"], roles["risk"]) == ("graph", "careful"), "a node may have its own model"

@@ -98,21 +98,28 @@ def test_a_long_answer_is_inserted_within_a_second(graph: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("form", "text", "message"),
     [
-        ("{{ db.plan", "the template: unexpected end"),
-        ("a\n{% if db %}", "the template, line 2: Unexpected end of template"),
-        ("{{ db.plan | uper }}", "No filter named 'uper'"),
-        ("{{ db.plan | attr('x') }}", "No filter named 'attr'"),
-        ("{{ db.plan | random }}", "No filter named 'random'"),
-        ("{{ db.plan is good }}", "No test named 'good'"),
-        ("{% for a in db %}" * 25 + "{% endfor %}" * 25, "the template: this is nested too deeply"),
-        ("{{ " + "(" * 5_000, "nested too deeply"),
+        (Template, "{{ db.plan", "the template: unexpected end"),
+        (Template, "a\n{% if db %}", "the template, line 2: Unexpected end of template"),
+        (Template, "{{ db.plan | uper }}", "No filter named 'uper'"),
+        (Template, "{{ db.plan | attr('x') }}", "No filter named 'attr'"),
+        (Template, "{{ db.plan | random }}", "No filter named 'random'"),
+        (Template, "{{ db.plan is good }}", "No test named 'good'"),
+        (Template, "{% for a in db %}" * 25 + "{% endfor %}" * 25, "the template: this is nested too deeply"),
+        (Template, "{{ " + "(" * 5_000, "nested too deeply"),
+        (Expression, "look ==", "unexpected 'end of template'"),
+        (Expression, "a }} {{ b", "chunk after expression"),
+        (Expression, "a, b", "chunk after expression"),
+        (Expression, "not " * 5_000 + "a", "nested too deeply"),
+        (Expression, " + ".join("1" * 3_000), "nested too deeply"),
     ],
-)  # fmt: skip
-def test_invalid_syntax_is_refused_when_a_template_is_read(text: str, message: str) -> None:
+)
+def test_invalid_syntax_is_refused_when_a_template_or_an_expression_is_read(
+    form: type[Template | Expression], text: str, message: str
+) -> None:
     with pytest.raises(ValueError) as refused:
-        Template(text)
+        form(text)
     assert message in str(refused.value)
 
 
@@ -146,22 +153,6 @@ def test_the_digest_of_a_text_depends_on_the_values_that_it_looked_up() -> None:
 )
 def test_a_condition_holds_or_not(text: str, holds: bool) -> None:
     assert Expression(text).holds({"db": DB, "look": "yes"}) is holds
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("look ==", "unexpected 'end of template'"),
-        ("a }} {{ b", "chunk after expression"),
-        ("a, b", "chunk after expression"),
-        ("not " * 5_000 + "a", "nested too deeply"),
-        (" + ".join("1" * 3_000), "nested too deeply"),
-    ],
-)
-def test_an_invalid_expression_is_refused(text: str, message: str) -> None:
-    with pytest.raises(ValueError) as refused:
-        Expression(text)
-    assert message in str(refused.value)
 
 
 def test_a_condition_on_a_missing_value_is_an_error() -> None:

@@ -32,6 +32,7 @@ def answer(messages, sampling):
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "my script.py"
     path.write_text(SCRIPT)
+    (tmp_path / "bad.py").write_text("import nothing_of_that_name\n")
     return path
 
 
@@ -45,6 +46,7 @@ def test_a_script_is_loaded_from_a_file(script: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
+        ("scripted:{script.parent}/bad.py:answer", r"bad\.py failed while it was imported: ModuleNotFoundError"),
         ("scripted:{script}:nothing", "defines no nothing; it must be a function"),
         ("scripted:{script}:number", "number in .* is a int"),
         ("scripted:{script}", "write scripted:FILE.py:NAME"),
@@ -67,12 +69,6 @@ def test_an_unknown_name_lists_the_forms(spec: str) -> None:
         load_model(spec)
     for form in ("openai:NAME", "recorded:FILE", "recorded:FILE+MODEL", "exchange:DIR", "scripted:FILE.py:NAME"):
         assert form in str(error.value)
-
-
-def test_a_script_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bad.py").write_text("import nothing_of_that_name\n")
-    with pytest.raises(UnknownModel, match=r"bad\.py failed while it was imported: ModuleNotFoundError"):
-        load_model(f"scripted:{tmp_path}/bad.py:answer")
 
 
 def test_a_recording_is_made_and_replayed_by_name(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,13 +239,6 @@ def test_the_longest_timeout_is_one_that_the_operating_system_accepts(server: Se
         Timeouts(idle=float("inf"))
 
 
-def test_a_missing_server_is_named() -> None:
-    with serving(lambda messages: "") as gone:
-        url = gone.url
-    with pytest.raises(ModelUnavailable, match=r"127\.0\.0\.1.*Connect"):
-        OpenAIModel("some-model", base_url=url, retries=1, backoff=0.01).complete(ASK, Sampling())
-
-
 def test_a_wrong_path_is_refused_with_advice(server: Server) -> None:
     with pytest.raises(ModelRefused, match="usually in /v1"):
         model(server, base_url=server.url.removesuffix("/v1")).complete(ASK, Sampling())

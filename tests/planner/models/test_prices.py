@@ -1,5 +1,6 @@
 """Prices of models' tokens, from the shipped table or the user's."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -47,23 +48,20 @@ def test_the_shipped_table_has_its_date_and_source() -> None:
     assert all(price.output >= price.input >= (price.cached or 0) for price in prices.models.values())
 
 
-def test_a_table_may_name_a_model_as_the_command_line_does() -> None:
-    prices = Prices.model_validate({"models": {"openai:mine": {"input": 1, "output": 2}}})
-    assert prices.cost("openai:mine", MILLION) == prices.cost("mine", MILLION) == 3
-
-
-def test_an_exact_name_takes_precedence() -> None:
-    costs = {"openai/mine": {"input": 2, "output": 0}, "mine": {"input": 1, "output": 0}}
-    prices = Prices.model_validate({"models": costs})
-    assert (prices.cost("openai/mine", MILLION), prices.cost("mine", MILLION)) == (2, 1)
-
-
-def test_another_table_replaces_the_shipped_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("table", "costs"),
+    [
+        ({"mine": 1}, {"mine": 1, "openai:mine": 1, "gpt-4o": None}),
+        ({"openai:mine": 1}, {"mine": 1, "openai:mine": 1}),
+        ({"openai/mine": 2, "mine": 1}, {"openai/mine": 2, "mine": 1}),
+    ],
+)
+def test_another_table_names_models_with_or_without_the_server(
+    tmp_path: Path, table: dict[str, int], costs: dict[str, int | None]
+) -> None:
     path = tmp_path / "prices.json"
-    path.write_text('{"models": {"mine": {"input": 1, "output": 2}}}')
-    prices = Prices.load(path)
-    assert prices.cost("mine", MILLION) == prices.cost("openai:mine", MILLION) == 3
-    assert prices.cost("gpt-4o", MILLION) is None
+    path.write_text(json.dumps({"models": {name: {"input": usd, "output": 0} for name, usd in table.items()}}))
+    assert {name: Prices.load(path).cost(name, MILLION) for name in costs} == costs
 
 
 @pytest.mark.parametrize(

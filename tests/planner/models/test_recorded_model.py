@@ -4,18 +4,19 @@ import json
 import re
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, strategies as st
 
-from planbook.planner import Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
+from planbook.planner import Message, RecordedModel, Reply, Sampling, ScriptedModel, Usage, read_recording
 from planbook.planner.errors import ModelError, ModelRefused, ModelUnavailable, NotRecorded, UnknownModel
 from planbook.planner.models.types import Finish, PromptData, asking, request_key
 from tests.piece_listener import PieceListener
+from tests.planner.episode_kit import Replies
 
 
 def conversation(*texts: str) -> list[Message]:
@@ -24,17 +25,6 @@ def conversation(*texts: str) -> list[Message]:
 
 def echo(messages: Sequence[Message], sampling: Sampling) -> str:
     return f"{messages[-1].content}, drawn {sampling.sample}"
-
-
-class ModelWithFinish:
-    """A model whose replies all have the same finish reason."""
-
-    def __init__(self, finish: Finish) -> None:
-        self.name, self.finish, self.asked = "ending", finish, 0
-
-    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        self.asked += 1
-        return Reply(text="half", finish=self.finish, usage=Usage(prompt=3, completion=1), model="m-1", seconds=2.0)
 
 
 def test_a_recorded_reply_is_replayed_without_the_model(tmp_path: Path) -> None:
@@ -68,10 +58,10 @@ def test_only_missing_replies_are_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("finish", ["length", "refused", "cut"])
 def test_incomplete_replies_are_recorded_as_such(tmp_path: Path, finish: Finish) -> None:
-    inner = ModelWithFinish(finish)
+    inner = Replies(Reply(text="half", finish=finish, usage=Usage(prompt=3, completion=1), model="m-1", seconds=2.0))
     model = RecordedModel(tmp_path / "a.jsonl", inner)
     assert [model.complete(conversation("a"), Sampling()).finish for _ in range(2)] == [finish, finish]
-    assert inner.asked == 1
+    assert len(inner.asked) == 1
     assert RecordedModel(tmp_path / "a.jsonl").complete(conversation("a"), Sampling()).finish == finish
 
 
@@ -114,11 +104,8 @@ def test_threads_with_the_same_question_ask_once(tmp_path: Path) -> None:
 
     model = RecordedModel(tmp_path / "a.jsonl", ScriptedModel(slow))
     requests = [conversation(str(number % 3)) for number in range(12)]
-    threads = [threading.Thread(target=model.complete, args=(request, Sampling())) for request in requests]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(12) as pool:
+        assert len(list(pool.map(lambda request: model.complete(request, Sampling()), requests))) == 12
     assert sorted(asked) == ["0", "1", "2"]
     replay = RecordedModel(tmp_path / "a.jsonl")
     assert all(replay.complete(request, Sampling()).text == "yes" for request in requests)
