@@ -7,7 +7,7 @@ import pytest
 from crafter import constants
 from hypothesis import given, settings, strategies as st
 
-from planbook.envs import Action, Snapshot
+from planbook.envs import Action, Selection, Snapshot
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.environment import ACHIEVEMENTS
 from planbook.envs.crafter.rules import CrafterAction
@@ -59,6 +59,7 @@ def test_actions_and_achievements_are_those_of_the_package() -> None:
     assert sorted(names) == sorted(constants.actions)
     assert len(names) == 17
     assert tuple(constants.achievements) == ACHIEVEMENTS
+    assert len(Crafter.select(Selection(split="achievements"))) == 22 * 5
 
 
 COMMON = st.sampled_from([Action("move", (way,)) for way in ("north", "south", "east", "west")] + [Action("do")] * 3)
@@ -108,17 +109,3 @@ def test_a_restored_game_continues_as_before(
     other = started(7)
     other.restore(end)
     assert_same_game(environment.game, other.game)
-
-
-@pytest.mark.deep
-def test_instances_restored_from_one_snapshot_share_nothing() -> None:
-    to_north, to_west, do = ([Action("move", ("north",))] * 5, [Action("move", ("west",))] * 5, [Action("do")] * 3)
-    one, other, untouched = started(5), started(5), started(5)
-    walk(one, to_north)
-    snapshot = one.snapshot()
-    other.restore(snapshot)
-    assert_same_game(one.game, other.game)
-    walk(other, to_west)
-    one.restore(snapshot)
-    walk(untouched, to_north)
-    assert walk(one, do) == walk(untouched, do)

@@ -86,11 +86,6 @@ def test_an_action_before_the_first_reset_is_refused() -> None:
         Toy().act(Action("put", ("key",)))
 
 
-def test_a_limit_takes_tasks_from_each_type_in_turn() -> None:
-    chosen = Toy.tasks(Selection(limit=3, seeds=(7, 8)))
-    assert [task.id for task in chosen] == ["fetch/7", "fetch_two/7", "fetch/8"]
-
-
 def test_a_replay_with_another_observation_is_refused() -> None:
     class Forgetful(ToyRestoredByReplay):
         openings = 0

@@ -216,14 +216,6 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
     environment.close()
 
 
-def test_the_actions_of_the_paper_come_without_queries(base: str) -> None:
-    offered = Web.offered(WebOptions(start=base, paper_actions=True))
-    assert sorted(offered.actions) == sorted(
-        ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
-    )
-    assert not offered.queries
-
-
 def test_without_select_an_option_is_selected_by_typing(base: str) -> None:
     environment = open_page(base, "/", paper_actions=True)
     size = element_number(environment, "size")
