@@ -167,6 +167,7 @@ REFUSED: list[tuple[object, JsonValue, type[Exception], str]] = [
     (JsonValue, [{"a": "\udfff"}], ValueError, "lone surrogate"),
     (int, 2**63, ValueError, "64 bits"),
     (object, [-(2**63) - 1], ValueError, "64 bits"),
+    (Callable[[int], int], 1, TypeError, "should be callable"),
     (object, functools.reduce(lambda inner, _: [inner], range(40), 1), ValueError, "nested more than 32 levels deep"),  # type: ignore[arg-type, return-value]
 ]
 

@@ -128,6 +128,8 @@ def test_the_same_worker_without_any_mechanism_is_not_refused(tmp_path: Path) ->
         with loose.session({}, limits=Limits(memory_mb=64)) as session:
             assert session.run(f"open({str(tmp_path / 'x')!r}, 'w').write('here')").fault is None
             assert fault_of(session, "'a' * 10 ** 9").type == "memory"
+            opened = session.run("import os\nos.listdir('/proc/self/fd')").value
+            assert opened == ["0", "1", "2", "3", "4"], "descriptor 4 is the open listing itself"
     assert (tmp_path / "x").read_text() == "here"
 
 
