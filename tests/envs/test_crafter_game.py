@@ -34,18 +34,6 @@ def test_the_same_actions_give_the_same_game_as_the_package(seed: int, steps: in
             break
 
 
-@pytest.mark.deep
-def test_darkness_draws_the_same_random_numbers_as_pictures() -> None:
-    environment, original = started(1), OriginalCrafter(seed=1)
-    original.reset()
-    environment.game._step = original._step = 140
-    for _ in range(25):
-        environment.game.player.inventory["health"] = original._player.inventory["health"] = 9
-        environment.game.advance("noop")
-        original.step(0)
-    assert_same_game(environment.game, original)
-
-
 def test_an_episode_is_truncated_when_the_game_ends() -> None:
     environment, original = started(2), OriginalCrafter(seed=2, length=3)
     environment.game._length = 3

@@ -151,10 +151,6 @@ def test_a_call_is_bound_as_python_binds_it() -> None:
         spec.bind("key")
 
 
-def test_the_toy_lists_no_possible_actions() -> None:
-    assert Toy().possible_actions() is None
-
-
 class Locked:
     """A mixin that overrides an action."""
 

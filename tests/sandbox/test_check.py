@@ -144,33 +144,21 @@ class Unhashable:
     def __call__(self, place: str, /, *items: str, speed: int = 1, **more: object) -> None: ...
 
 
-@pytest.mark.parametrize(
-    ("function", "code", "expected"),
-    [
-        (Environment().go_to, "f('a')", []),
-        (Environment().go_to, "f()", ["arguments"]),
-        (Environment.go_to, "f('a')", ["arguments"]),
-        (anything, "f(1, 2)", ["arguments"]),
-        (iter, "f(1, x=2)", []),
-        (annotated("Nowhere"), "f(3)", []),
-        (annotated("types.Missing"), "f(1, 2)", ["arguments"]),
-        (annotated("the name of a place"), "f(1, 2)", ["arguments"]),
-        (annotated("int | 'x'"), "f(1, 2)", ["arguments"]),
-        (Unhashable(), "f()", ["arguments"]),
-    ],
-    ids=[
-        "method",
-        "method without its argument",
-        "function",
-        "set signature",
-        "no signature",
-        "unknown annotation",
-        "unknown attribute",
-        "prose",
-        "wrong operands",
-        "unhashable",
-    ],
-)
+SIGNATURES: dict[str, tuple[Any, str, list[str]]] = {
+    "method": (Environment().go_to, "f('a')", []),
+    "method without its argument": (Environment().go_to, "f()", ["arguments"]),
+    "function": (Environment.go_to, "f('a')", ["arguments"]),
+    "set signature": (anything, "f(1, 2)", ["arguments"]),
+    "no signature": (iter, "f(1, x=2)", []),
+    "unknown annotation": (annotated("Nowhere"), "f(3)", []),
+    "unknown attribute": (annotated("types.Missing"), "f(1, 2)", ["arguments"]),
+    "prose": (annotated("the name of a place"), "f(1, 2)", ["arguments"]),
+    "wrong operands": (annotated("int | 'x'"), "f(1, 2)", ["arguments"]),
+    "unhashable": (Unhashable(), "f()", ["arguments"]),
+}
+
+
+@pytest.mark.parametrize(("function", "code", "expected"), SIGNATURES.values(), ids=SIGNATURES)
 def test_calls_are_checked_against_the_signature(function: Any, code: str, expected: list[str]) -> None:
     assert types_of(code, {"f": function}) == expected
 
