@@ -87,12 +87,6 @@ def test_system_calls_from_c_are_refused(plain: Session, call: str) -> None:
     assert plain.run(CALL.format(call=call)).value == [-1, "EPERM"]
 
 
-def test_memory_cannot_be_made_executable(plain: Session) -> None:
-    plain.run(f"{LIBC}libc.mmap.restype = ctypes.c_long")
-    granted = [plain.run(f"libc.mmap(None, 4096, {flags}, 0x22, -1, 0) > 0").value for flags in (3, 7, 5)]
-    assert granted == [True, False, False]
-
-
 def test_the_worker_has_one_socket_and_nothing_else_open(plain: Session) -> None:
     plain.run("import socket, errno\nsockets = []")
     code = (

@@ -61,6 +61,21 @@ def test_a_frame_over_the_cap_is_neither_sent_nor_read() -> None:
             channel.receive(never)
 
 
+def test_the_host_checks_its_limits_after_every_piece_of_a_frame() -> None:
+    host_end, worker_end = socket.socketpair()
+    frame, places = pack(b"payload", CAP), list[int]()
+    with host_end, worker_end:
+        host_end.settimeout(5)
+        worker_end.sendall(frame[:1])
+
+        def on_wait() -> None:
+            places.append(len(places) + 1)
+            worker_end.sendall(frame[places[-1] : places[-1] + 1])
+
+        assert Channel(host_end, send_cap=CAP, receive_cap=CAP).receive(on_wait) == b"payload"
+        assert places == list(range(1, len(frame)))
+
+
 HOSTILE = [  # in addition to the messages in test_hostile_worker.py
     b"\xff\xfe",
     b'["end",' + b"[" * 5_000 + b"]" * 5_000 + b",[]]",
