@@ -29,6 +29,7 @@ from planbook.envs.tools import mcp_env
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 FILES = f"mcp:{sys.executable} {EXAMPLES}/files_server.py"
 UNRULY = Path(__file__).parents[1] / "tool_servers" / "unruly.py"
+STDIO: dict[str, object] = {"command": sys.executable, "args": [str(UNRULY)]}
 SECRET = "hunter2-hunter2"
 
 
@@ -90,7 +91,7 @@ def unruly_name(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             yield name_servers(tmp_path, server)
     else:
         env = {"SERVER_KEY": "$PLANBOOK_TEST_KEY"}
-        yield name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)], "env": env})
+        yield name_servers(tmp_path, STDIO | {"env": env})
 
 
 @pytest.fixture
@@ -134,7 +135,7 @@ def test_servers_have_their_names_and_errors_describe_what_happened(unruly: Envi
 
 
 def test_a_server_that_died_is_started_again_even_if_servers_are_kept(tmp_path: Path) -> None:
-    kept = start(name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}), tmp_path, restart=False)
+    kept = start(name_servers(tmp_path, STDIO), tmp_path, restart=False)
     task = kept.task
     assert task is not None
     with pytest.raises(EnvironmentBroken, match="bad died during a call of die"):
@@ -183,9 +184,7 @@ def test_a_tool_keeps_its_own_name_if_another_tool_is_renamed() -> None:
 
 
 def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path: Path) -> None:
-    environment = start(
-        name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)]}, good="answer"), tmp_path
-    )
+    environment = start(name_servers(tmp_path, STDIO, good="answer"), tmp_path)
     assert call(environment, "answer_2.read_file", "a.txt") == "alpha"
     assert call(environment, "answer", 1) == "The task ended with the answer 1."
     environment.close()
@@ -193,9 +192,7 @@ def test_a_server_named_like_an_action_of_every_environment_is_renamed(tmp_path:
 
 def test_a_secret_is_removed_as_json_text_and_from_cut_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", 'pä"ss\\wörd\n' * 60)
-    server = McpServer(
-        name="bad", command=sys.executable, args=(str(UNRULY),), env={"SERVER_KEY": "$PLANBOOK_TEST_KEY"}
-    )
+    server = McpServer.model_validate({"name": "bad", **STDIO, "env": {"SERVER_KEY": "$PLANBOOK_TEST_KEY"}})
     connection = McpConnection(server, 30)
     assert connection.without_secrets(result_text(connection.call("quote", {}), "quote")) == '"***""***"'
     with pytest.raises(ToolFailed):
@@ -209,7 +206,7 @@ def test_a_secret_is_removed_as_json_text_and_from_cut_errors(monkeypatch: pytes
 def test_only_values_that_seem_secret_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANBOOK_TEST_MODE", "fail")
     env = {"SERVER_KEY": "secret", "LOG_MODE": "count", "MODE": "$PLANBOOK_TEST_MODE"}
-    unruly = start(name_servers(tmp_path, {"command": sys.executable, "args": [str(UNRULY)], "env": env}), tmp_path)
+    unruly = start(name_servers(tmp_path, STDIO | {"env": env}), tmp_path)
     assert call(unruly, "bad.secret") == "the key is ***"
     assert call(unruly, "bad.odd_name", "count secret") == "{'from': 'count ***'}"
     assert call(unruly, "bad.fail") == "failed: ok"

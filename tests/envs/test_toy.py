@@ -118,14 +118,20 @@ def test_each_class_is_described_by_its_own_docstring_unless_about_is_set() -> N
 
 
 def test_a_method_that_overrides_an_action_is_that_action() -> None:
-    class Locked(Toy):
+    class Lock:
         def open(self, box: str, key: str = "none") -> Observation:
             return Observation.refused(f"{box} is locked")
+
+    class Locked(Lock, Toy):
+        pass
 
     class LockedForever(Locked):
         def open(self, box: str, key: str = "any") -> Observation:
             """Try to open a box."""
             return Observation.refused(f"{box} has no key")
+
+    class Apart(Toy):
+        show = Lock.open
 
     for kind, refusal, doc in (
         (Locked, "is locked", Toy.actions["open"].doc),
@@ -134,6 +140,9 @@ def test_a_method_that_overrides_an_action_is_that_action() -> None:
         assert refusal in started(kind, "fetch/0").act(kind.actions["open"].bind("box_1")).text
         assert kind.actions["open"].doc.startswith(doc)
         assert "key" in kind.actions["open"].signature.parameters
+    assert set(Apart.actions) == set(Toy.actions), "a mixin marks no other class"
+    with pytest.raises(TypeError, match="overrides the action open, but not with a method"):
+        type("NoOpening", (Toy,), {"open": None})
 
 
 def test_a_call_is_bound_as_python_binds_it() -> None:
@@ -142,26 +151,3 @@ def test_a_call_is_bound_as_python_binds_it() -> None:
     assert str(spec.bind("key", "box_1")) == "take('key', 'box_1')"
     with pytest.raises(TypeError, match="box"):
         spec.bind("key")
-
-
-class Locked:
-    """A mixin that overrides an action."""
-
-    def open(self, box: str) -> Observation:
-        return Observation(f"{box} is locked.")
-
-
-def test_a_mixin_overrides_an_action_and_marks_no_other_class() -> None:
-    class LockedToy(Locked, Toy):
-        pass
-
-    class Apart(Toy):
-        show = Locked.open
-
-    assert started(LockedToy, "fetch/0").act(Action("open", ("box_1",))).text == "box_1 is locked."
-    assert set(Apart.actions) == set(Toy.actions)
-
-
-def test_an_action_is_overridden_by_methods_only() -> None:
-    with pytest.raises(TypeError, match="overrides the action open, but not with a method"):
-        type("NoOpening", (Toy,), {"open": None})
