@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
-from planbook.envs import Action, Observation, Selection
-from planbook.envs.minecraft import Minecraft, MinecraftOptions
+from planbook.envs import Action, Observation
+from planbook.envs.minecraft import Minecraft
+from tests.envs.playing import started
 
 TO_DIAMOND = (
     Action("mine", ({"log": 4}, None)),
@@ -25,9 +26,7 @@ TO_DIAMOND = (
 
 def start_task(task_id: str = "MT8/diamond/0", **options: object) -> Minecraft:
     """Return an environment at the start of a task."""
-    environment = Minecraft(MinecraftOptions.model_validate(options))
-    environment.reset(Minecraft.tasks(Selection(ids=(task_id,)), environment.options)[0])
-    return environment
+    return started(Minecraft, task_id, **options)
 
 
 def act_all(environment: Minecraft, actions: Iterable[Action]) -> list[Observation]:

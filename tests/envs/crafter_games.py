@@ -8,9 +8,9 @@ import crafter
 
 from planbook.envs import Action
 from planbook.envs.crafter import Crafter
-from planbook.envs.crafter.environment import make_task
 from planbook.envs.crafter.rules import CrafterAction, refusal
 from planbook.planner.strategies.without_model import possible_choices
+from tests.envs import playing
 
 ALL_ACTIONS = possible_choices(Crafter())
 
@@ -29,9 +29,7 @@ class OriginalCrafter(crafter.Env):  # type: ignore[misc]
 
 def started(seed: int = 0) -> Crafter:
     """Return an environment at the start of the game with this seed."""
-    environment = Crafter()
-    environment.reset(make_task("survive", seed))
-    return environment
+    return playing.started(Crafter, f"survive/{seed}")
 
 
 def random_actions(environment: Crafter, seed: int) -> Iterator[Action]:

@@ -103,17 +103,6 @@ def test_commands_of_the_other_dialect_are_refused() -> None:
         assert engine.step(command).text != NOTHING
 
 
-def test_a_restored_state_is_the_saved_one() -> None:
-    engine = loaded("pick_clean_then_place", 1)
-    plan = winning_commands("pick_clean_then_place", 1)
-    saved, before = engine.save(), engine.admissible()
-    first = [engine.step(command) for command in plan]
-    assert first[-1].won
-    engine.restore(saved)
-    assert engine.admissible() == before
-    assert [engine.step(command) for command in plan] == first
-
-
 def test_a_game_that_textworld_cannot_load_breaks_the_environment() -> None:
     engine, game = ReferenceEngine(), generated.make_game("look_at_obj", 0)
     for damage in ({"pddl_problem": "(define (problem p) (:domain alfred) (:init"}, {"grammar": "grammar ::"}):

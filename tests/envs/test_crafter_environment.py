@@ -4,14 +4,13 @@ import random
 import re
 from functools import cache
 from itertools import islice
-from typing import get_args
 
 import pytest
 
-from planbook.envs import Action, BadSelection, Selection, Snapshot
+from planbook.envs import Action, Selection, Snapshot
 from planbook.envs.crafter import Crafter
 from planbook.envs.crafter.environment import SURVIVE, make_task
-from planbook.envs.crafter.rules import STEPS, VITALS, Direction, Placeable, Tool, portable_items, tables
+from planbook.envs.crafter.rules import STEPS, VITALS, portable_items, tables
 from tests.envs.crafter_games import ALL_ACTIONS, possible_actions, random_actions, started
 
 NORTH = Action("move", ("north",))
@@ -41,12 +40,6 @@ def surround(environment: Crafter, **materials: str) -> None:
     for direction, material in materials.items():
         dx, dy = STEPS[direction]
         environment.game.land[x + dx, y + dy] = material
-
-
-def test_argument_types_list_the_names_in_the_tables() -> None:
-    assert set(get_args(Direction)) == set(STEPS)
-    assert set(get_args(Placeable)) == set(tables().place)
-    assert set(get_args(Tool)) == set(tables().make)
 
 
 def test_a_terse_observation_does_not_say_what_happened() -> None:
@@ -203,22 +196,12 @@ def test_the_score_is_the_share_of_achievements_and_all_solve_the_game(environme
 
 def test_an_achievement_solves_its_task() -> None:
     environment = Crafter()
-    environment.reset(make_task("collect_drink", 0))
+    (task,) = Crafter.select(Selection(ids=("collect_drink/0",)))
+    assert environment.reset(task).text.endswith("Your task is to: unlock the achievement collect_drink.")
     surround(environment, south="water")
     assert environment.verdict().score == 0
     assert environment.act(Action("do")).terminated
     assert environment.verdict().solved
-
-
-def test_tasks_are_selected_by_split_type_seed_and_id() -> None:
-    assert [task.id for task in Crafter.select(Selection(limit=2))] == ["survive/0", "survive/1"]
-    assert len(Crafter.select(Selection(split="achievements"))) == 22 * 5
-    assert [task.id for task in Crafter.select(Selection(types=("eat_cow",), seeds=(8,)))] == ["eat_cow/8"]
-    assert Crafter.select(Selection(ids=("wake_up/41",)))[0].goal == "unlock the achievement wake_up"
-    with pytest.raises(BadSelection, match="ids have the form TYPE/SEED"):
-        Crafter.select(Selection(ids=("fly/1",)))
-    with pytest.raises(BadSelection, match="no task that fits"):
-        Crafter.select(Selection(split="open", types=("eat_cow",)))
 
 
 def test_an_unknown_argument_costs_no_step(environment: Crafter) -> None:

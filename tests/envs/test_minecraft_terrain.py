@@ -4,7 +4,7 @@ from math import hypot
 
 import pytest
 
-from planbook.envs.minecraft.game_data import ANIMALS, DATA, RECIPES, SOURCES, best_recipe, source_of
+from planbook.envs.minecraft.game_data import ANIMALS, DATA, RECIPES, SOURCES, best_recipe
 from planbook.envs.minecraft.terrain import (
     CLIMB_TICKS,
     FOREVER,
@@ -36,14 +36,6 @@ def test_needed_sources_are_within_reach_and_never_disappear() -> None:
                 site.amount == amount and hypot(site.x, site.y) <= MEADOW_DISTANCE[1] + 2 * SPREAD and not site.dx
                 for site in lasting
             )
-
-
-def test_trees_grow_in_their_biomes() -> None:
-    for seed in SEEDS:
-        layout = terrain_of(seed)
-        for tree in (name for name in SOURCES if name.endswith("_tree")):
-            if tree not in DATA.guaranteed_amounts and layout.by_source[tree]:
-                assert any(tree in DATA.biomes[name].sites for _, _, name in layout.regions)
 
 
 def test_sites_lie_in_the_depth_of_their_source() -> None:
@@ -109,9 +101,3 @@ def test_recipes_are_those_of_1_11_2() -> None:
     }
     assert best_recipe("bedrock") is None
     assert sum(len(recipes) for recipes in RECIPES.values()) == 297
-
-
-def test_a_log_without_a_kind_is_oak() -> None:
-    source = source_of("log")
-    assert source is not None
-    assert source.name == "oak_tree"

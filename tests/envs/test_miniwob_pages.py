@@ -94,7 +94,7 @@ def test_a_refusal_and_its_reason_come_before_the_page(environment: Miniwob, act
     assert rest == page
 
 
-def test_a_covered_or_disabled_element_is_not_clicked(environment: Miniwob) -> None:
+def test_a_covered_disabled_or_invisible_element_is_not_clicked(environment: Miniwob) -> None:
     for seed in range(20):
         start(environment, f"login-user-popup/{seed}")
         act(environment, "click_xpath", "//*[@id='username']")
@@ -106,9 +106,6 @@ def test_a_covered_or_disabled_element_is_not_clicked(environment: Miniwob) -> N
     assert 'covered by <div id="popup">' in refused.text.splitlines()[0]
     assert act(environment, "click_xpath", "//*[@id='popup-cancel']").accepted
     assert act(environment, "click_xpath", "//*[@id='password']").accepted
-
-
-def test_an_invisible_element_is_not_clicked(environment: Miniwob) -> None:
     start(environment, "guess-number/1")
     refused = act(environment, "click_xpath", "//*[@id='correct']")
     assert "is not visible" in refused.text.splitlines()[0]

@@ -7,15 +7,11 @@ from typing import NoReturn
 import pytest
 
 from planbook.envs import Selection, chromium, devtools
-from planbook.envs.errors import BadSelection, MissingRequirement
+from planbook.envs.errors import MissingRequirement
 from planbook.envs.miniwob import Miniwob
-from planbook.envs.miniwob.environment import FEEDBACK_TYPES, NO_FEEDBACK_TYPES, PACKAGE, MiniwobOptions, read_params
+from planbook.envs.miniwob.environment import FEEDBACK_TYPES, NO_FEEDBACK_TYPES, PACKAGE, read_params
 from planbook.envs.toy import Toy
 from tests.browser import need_browser
-
-
-def ids(selection: Selection) -> list[str]:
-    return [task.id for task in Miniwob.tasks(selection)]
 
 
 def test_every_type_is_in_one_split_and_has_a_page() -> None:
@@ -25,42 +21,10 @@ def test_every_type_is_in_one_split_and_has_a_page() -> None:
     pages = {PACKAGE.folder() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types}
     assert len(pages) == 53
     assert all(page.is_file() for page in pages)
-
-
-def test_a_selection_takes_each_type_in_turn() -> None:
-    assert len(ids(Selection())) == 53 * 5
-    assert len({name.split("/")[0] for name in ids(Selection(limit=53))}) == 53
-    chosen = ids(Selection(types=("click-test", "click-link"), seeds=(7, 8)))
-    assert chosen == ["click-link/7", "click-test/7", "click-link/8", "click-test/8"]
-    assert len(ids(Selection(split="feedback", seeds=(1,)))) == 9
-
-
-def test_an_id_overrides_split_and_seeds() -> None:
-    (task,) = Miniwob.tasks(Selection(ids=("click-button/17",), split="feedback", seeds=(3,)))
-    assert (task.type, task.seed, task.split, task.goal) == ("click-button", 17, "no-feedback", "")
-
-
-@pytest.mark.parametrize(
-    "selection",
-    [
-        Selection(split="hard"),
-        Selection(types=("click-nothing",)),
-        Selection(split="feedback", types=("click-test",)),
-        Selection(ids=("click-button",)),
-        Selection(ids=("click-button/x",)),
-        Selection(ids=("click-nothing/1",)),
-    ],
-)
-def test_unknown_splits_types_and_ids_are_refused(selection: Selection) -> None:
-    with pytest.raises(BadSelection):
-        Miniwob.tasks(selection)
-
-
-def test_the_actions_of_the_paper_come_without_queries() -> None:
-    assert set(Miniwob(MiniwobOptions(paper_actions=True)).offer.actions) == set(Miniwob.paper_actions)
-    assert not Miniwob(MiniwobOptions(paper_actions=True)).offer.queries
-    assert set(Miniwob().offer.actions) > set(Miniwob.paper_actions)
-    assert set(Miniwob.queries) == {"find"}
+    assert len(Miniwob.tasks(Selection())) == 53 * 5
+    for split, types in (("feedback", FEEDBACK_TYPES), ("no-feedback", NO_FEEDBACK_TYPES)):
+        tasks = Miniwob.tasks(Selection(split=split))
+        assert {(task.type, task.split) for task in tasks} == {(name, split) for name in types}
 
 
 @pytest.mark.parametrize(

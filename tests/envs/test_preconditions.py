@@ -157,18 +157,6 @@ def _declared(environment: type[Environment], task: Task, options: BaseModel | N
     return declared
 
 
-@pytest.mark.deep
-def test_faults_found_in_a_plan_are_refused_by_textworld() -> None:
-    (task,) = Alfworld.select(Selection(split="generated", types=("pick_heat_then_place",), limit=1))
-    call, _ = _household(task)
-    environment = Alfworld(AlfworldOptions(engine="textworld"))
-    plan = "".join(f"{call(Random(number), ())}\n" for number in range(15))
-    run = dry_run_of(Alfworld, _declared(Alfworld, task), plan)
-    assert run.faults
-    assert not wrong_reports(plan, run, run_for_real(environment, task, plan))
-    environment.close()
-
-
 @pytest.mark.parametrize("environment", [Toy, Alfworld, Minecraft])
 def test_no_fault_is_found_in_procedures_that_solve_tasks(environment: type[Environment]) -> None:
     library = ProcedureLibrary(environment)

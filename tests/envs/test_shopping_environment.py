@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from planbook.envs import Action, EpisodeEnded, Selection
+from planbook.envs import Action, EpisodeEnded
 from planbook.envs.shopping import Shopping
 from planbook.envs.shopping.webshop import BACK, BUY, NEXT, PREV, SUB_PAGES
 from tests.envs.playing import do, started
@@ -25,16 +25,6 @@ def open_lotion(environment: Shopping) -> None:
     """Open the page of the first body lotion."""
     do(environment, "search body lotion")
     do(environment, f"click {ids(environment)[0]}")
-
-
-def test_an_episode_starts_on_the_search_page_and_shows_the_goal_once() -> None:
-    environment = start()
-    task = Shopping.select(Selection(ids=("test/0",)))[0]
-    assert environment.reset(task).text == f"{environment.scene()}\n\nGoal: {task.goal}"
-    assert environment.clickable() == []
-    assert environment.attribute_values() == {"page": "search", "selected": {}}
-    assert task.goal not in do(environment, "search body lotion").text
-    assert "Goal" not in environment.scene()
 
 
 @pytest.mark.parametrize("window", [3, 10])
@@ -76,12 +66,13 @@ def test_a_product_page_has_its_options_and_sub_pages() -> None:
 
 def test_chosen_options_are_kept_on_sub_pages_and_lost_on_the_results() -> None:
     environment = start()
+    assert environment.attribute_values() == {"page": "search", "selected": {}}
     open_lotion(environment)
     first, second = environment.choices()["scent"][:2]
     assert f"Selected: scent = {first}\n" in do(environment, f"click {first}").text
     assert f"Selected: scent = {second}\n" in do(environment, f"click [{second.upper()}]").text
     do(environment, "click Attributes", f"click {PREV}")
-    assert environment.attribute_values()["selected"] == {"scent": second}
+    assert environment.attribute_values() == {"page": "item", "selected": {"scent": second}}
     assert environment.state().endswith(f"; selected: scent = {second}.")
     do(environment, f"click {PREV}", f"click {environment.clickable()[2]}")
     assert environment.attribute_values()["selected"] == {}
@@ -136,20 +127,6 @@ def test_buying_ends_the_episode() -> None:
         do(environment, f"click {BACK}")
 
 
-def test_a_restored_snapshot_has_its_page_and_options() -> None:
-    environment = start()
-    open_lotion(environment)
-    do(environment, f"click {environment.choices()['size'][0]}")
-    mark, page = environment.snapshot(), environment.scene()
-    do(environment, f"click {BACK}", "search rug")
-    assert environment.restore(mark).text == page
-    assert environment.scene() == page
-    do(environment, "click Buy Now")
-    environment.restore(mark)
-    assert not environment.ended
-    assert environment.attribute_values()["page"] == "item"
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_every_possible_action_is_accepted(data: st.DataObject) -> None:
@@ -163,6 +140,7 @@ def test_every_possible_action_is_accepted(data: st.DataObject) -> None:
         last = environment.act(data.draw(st.sampled_from(possible)))
         assert last.accepted
         assert last.text == environment.scene()
+        assert "Goal" not in last.text
         assert environment.state().count("\n") == 0 < len(environment.state())
         assert environment.brief(last, last) == last.text.split("\n")[0]
         assert environment.verdict().score == 0.0 or environment.ended

@@ -160,8 +160,3 @@ def test_invalid_options_are_refused() -> None:
         ShoppingOptions(goals="goals.json")
     with pytest.raises(ValidationError):
         ShoppingOptions.model_validate({"results_per_page": 5})
-
-
-def test_a_split_beyond_the_number_of_goals_is_refused(files: dict[str, str]) -> None:
-    with pytest.raises(BadSelection, match="shopping has no task that fits the selection"):
-        Shopping.select(Selection(split="dev"), ShoppingOptions(**files))

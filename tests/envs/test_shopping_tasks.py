@@ -38,26 +38,7 @@ def test_the_splits_share_no_goals_and_have_the_right_sizes() -> None:
     assert {task.goal for task in full}.isdisjoint(task.goal for task in (*dev, *example))
     assert sorted(task.seed for task in (*full, *dev, *example)) == list(range(546))
     assert Shopping.select(Selection()) == test
-    assert Shopping.select(Selection(ids=("dev/500", "full/3")))[0].split == "dev"
-
-
-def test_a_selection_takes_the_types_in_turn() -> None:
-    first = [task.type for task in Shopping.select(Selection(limit=5))]
-    assert sorted(first) == sorted(Shopping.types)
-    assert {task.type for task in Shopping.select(Selection(types=("grocery",)))} == {"grocery"}
-
-
-@pytest.mark.parametrize(
-    ("selection", "message"),
-    [
-        (Selection(ids=("test/100",)), "no task 'test/100'"),
-        (Selection(ids=("17",)), "no task '17'; the first is 'test/0'"),
-        (Selection(seeds=(100,)), "no task has one of the selected seeds"),
-    ],
-)
-def test_an_unknown_selection_is_refused(selection: Selection, message: str) -> None:
-    with pytest.raises(BadSelection, match=message):
-        Shopping.select(selection)
+    assert {task.split for task in dev} == {"dev"}
 
 
 def test_every_goal_can_be_met_and_names_everything_that_is_judged() -> None:

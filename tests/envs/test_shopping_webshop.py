@@ -85,14 +85,6 @@ def test_the_reward_agrees_with_the_definition_of_webshop(
     assert 0.0 <= earned <= 1.0
 
 
-def test_the_wanted_product_with_its_options_earns_everything() -> None:
-    wish = Wish("any", "B000000001", ("cruelty free",), ("navy blue", "small"), 10.0)
-    lamp = product(attributes=("cruelty free",))
-    assert reward(lamp, {"color": "navy blue", "size": "small"}, wish, lamp) == 1.0
-    assert reward(lamp, {"color": "navy blue"}, wish, lamp) == 3 / 4
-    assert reward(lamp, {}, wish, product("chair rug")) == 0.0
-
-
 def test_an_expensive_option_may_exceed_the_price_limit() -> None:
     lamp = product(attributes=("soft",), options={"size": {"small": 0.0, "large": 0.01}})
     wish = Wish("any", lamp.id, ("soft",), (), 10.0)

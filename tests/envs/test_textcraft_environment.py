@@ -2,7 +2,7 @@
 
 import pytest
 
-from planbook.envs import Action, EpisodeEnded, Observation, Selection
+from planbook.envs import Action, EpisodeEnded, Observation
 from planbook.envs.textcraft import Textcraft
 from tests.envs.playing import do, started
 
@@ -27,15 +27,6 @@ def test_crafting_the_target_ends_the_episode() -> None:
     assert environment.state() == "Inventory: 1 hopper minecart."
     with pytest.raises(EpisodeEnded):
         do(environment, "get 1 oak logs")
-
-
-def test_the_scene_is_the_first_observation_without_the_goal() -> None:
-    environment = start()
-    first = environment.reset(Textcraft.select(Selection(ids=(HOPPER_MINECART,)))[0]).text
-    assert first == f"{environment.scene()}\n\nGoal: craft hopper minecart."
-    assert environment.scene().splitlines()[:2] == ["Crafting commands:", "craft 4 warped planks using 1 warped stems"]
-    assert "Goal" not in environment.scene()
-    assert environment.handoff == "state"
 
 
 @pytest.mark.parametrize(
@@ -93,21 +84,6 @@ def test_a_refusal_gives_the_reason_and_changes_nothing(call: str, reason: str) 
     assert refused.text.startswith("Nothing happens: ")
     assert reason in refused.text
     assert environment.state() == "Inventory: 3 string."
-
-
-def test_a_snapshot_restores_the_inventory_in_any_instance() -> None:
-    environment = start()
-    do(environment, "get 2 oak logs", "craft 4 oak planks using 1 oak logs")
-    snapshot = environment.snapshot()
-    do(environment, "get 5 string", "craft 4 oak planks using 1 oak logs")
-    environment.restore(snapshot)
-    assert environment.inventory() == {"oak logs": 1, "oak planks": 4}
-    do(environment, "get 5 string")
-    environment.restore(snapshot)
-    assert environment.state() == "Inventory: 1 oak logs, 4 oak planks."
-    other = Textcraft()
-    assert other.restore(snapshot) == snapshot.last
-    assert other.inventory() == environment.inventory()
 
 
 def test_the_materials_of_a_goal_are_the_stated_ingredients() -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from planbook.envs import BadSelection, MissingRequirement, Selection, requirements
+from planbook.envs import MissingRequirement, Selection, requirements
 from planbook.envs.textcraft import Textcraft, environment, recipes
 from planbook.envs.textcraft.recipes import CraftingCommand, RecipeBook, read_command
 from planbook.envs.types import Task
@@ -55,27 +55,6 @@ def test_the_commands_are_the_tree_of_the_goal_and_at_most_ten_others(split: str
         assert len(shown) == len(set(shown))
         assert tree <= set(shown) <= known
         assert len(shown) - len(tree) <= 10
-
-
-def test_tasks_are_selected_by_limit_type_and_id() -> None:
-    assert {task.type for task in Textcraft.select(Selection(limit=3))} == set(Textcraft.types)
-    assert {task.type for task in Textcraft.select(Selection(types=("depth_4",)))} == {"depth_4"}
-    assert [task.split for task in Textcraft.select(Selection(ids=("dev/396", "test/3")))] == ["dev", "test"]
-
-
-@pytest.mark.parametrize(
-    ("selection", "message"),
-    [
-        (Selection(ids=("test/200",)), "no task 'test/200'"),
-        (Selection(ids=("beehive",)), "no task 'beehive'; the first is 'test/0'"),
-        (Selection(split="train"), "no split 'train'"),
-        (Selection(types=("depth_5",)), "no task type depth_5"),
-        (Selection(seeds=(200,)), "no task has one of the selected seeds"),
-    ],
-)
-def test_an_unknown_selection_is_refused(selection: Selection, message: str) -> None:
-    with pytest.raises(BadSelection, match=message):
-        Textcraft.select(selection)
 
 
 def test_a_missing_package_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

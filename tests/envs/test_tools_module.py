@@ -209,16 +209,12 @@ def test_functions_take_annotated_types_and_return_plain_data(shapes: str) -> No
     painted = {"point": {"x": 1, "y": 0}, "color": "blue", "more": [4, 5], "day": "2026-01-02", "rest": {"k": 1}}
     assert blue == {**painted, "made": 1}
     assert call(environment, "later", 3) == "xxx"
+    assert str(call(environment, "paint", {"x": 1}, day="tomorrow")).startswith("failed: paint(): argument 'day': ")
+    assert str(call(environment, "paint", {"y": 1})).startswith("failed: paint(): argument 'point': ")
     environment.reset(environment.task)  # type: ignore[arg-type]
     red = call(environment, "paint", {"x": 1})
     assert isinstance(red, dict)
     assert (red["color"], red["made"]) == ("red", 1)
-
-
-def test_a_value_that_cannot_be_converted_raises_in_the_plan_and_not_in_the_environment(shapes: str) -> None:
-    environment = started(load_environment(f"module:{shapes}/shapes.py"), "a", tasks=f"{shapes}/tasks.yaml")
-    assert str(call(environment, "paint", {"x": 1}, day="tomorrow")).startswith("failed: paint(): argument 'day': ")
-    assert str(call(environment, "paint", {"y": 1})).startswith("failed: paint(): argument 'point': ")
 
 
 def test_wrong_arguments_are_found_by_the_check(shapes: str) -> None:
@@ -277,7 +273,16 @@ def test_all_faults_of_form_are_reported_with_their_lines(tmp_path: Path) -> Non
             "tasks[1].judge.asert: there is no such key; did you mean as",
         ),
         ("{task: [], tasks: []}", "task: there is no such key; did you mean tasks?"),
+        ("tasks: [{id: a, goal: g, judge: {assert: []}}]", "there are no assertions"),
+        ("tasks: [{id: a, goal: g, judge: {assert: ''}}]", "this is always true or always false"),
+        ("tasks: [{id: a, goal: g, judge: {assert: 'False'}}]", "this is always true or always false"),
+        ("tasks: [{id: a, goal: g, judge: {python: ''}}]", "does not name a function"),
+        *(
+            (f"tasks: [{{id: a, goal: b, judge: {{answer: {number}}}}}]", "this integer is too large; put it in quotes")
+            for number in (2**63, hex(2**300_000), "9" * 90_000)
+        ),
     ],
+    ids=str,
 )
 def test_a_value_of_the_wrong_kind_is_reported_with_its_place(text: str, message: str, tmp_path: Path) -> None:
     assert message in faults_of(text, tmp_path / "tasks.yaml")["1"]
@@ -304,56 +309,34 @@ def test_all_faults_of_ids_and_judges_are_reported_with_their_lines(tmp_path: Pa
     assert "invalid syntax" in faults["12"]
 
 
-@pytest.mark.parametrize(
-    ("judge", "fault"),
-    [
-        ("assert: []", "there are no assertions"),
-        ("assert: ''", "this is always true or always false"),
-        ("assert: 'False'", "this is always true or always false"),
-        ("python: ''", "does not name a function"),
-    ],
-)
-def test_a_judge_that_judges_nothing_is_refused(judge: str, fault: str, tmp_path: Path) -> None:
-    assert fault in faults_of(f"tasks: [{{id: a, goal: g, judge: {{{judge}}}}}]", tmp_path / "tasks.yaml")["1"]
-
-
-def test_an_integer_that_json_readers_cannot_hold_is_refused(tmp_path: Path) -> None:
-    for number in (2**63, hex(2**300_000), "9" * 90_000):
-        text = f"tasks:\n- {{id: a, goal: b, judge: {{answer: {number}}}}}"
-        assert "this integer is too large; put it in quotes" in faults_of(text, tmp_path / "tasks.yaml")["2"]
-        (tmp_path / "tasks.yaml").unlink()
-
-
 def test_a_task_file_is_required() -> None:
     with pytest.raises(BadSelection, match="--option tasks="):
         load_environment(NOTES).select(Selection())
 
 
-def test_a_task_without_a_split_is_only_in_the_split_all() -> None:
-    environment_class = load_environment(NOTES)
-    options = environment_class.Options.model_validate({"tasks": TASKS})
-    assert [task.id for task in environment_class.select(Selection(split="test"), options)] == ["tidy/2"]
-    assert len(environment_class.select(Selection(), options)) == 5
-    assert environment_class.task_splits(options) == ("all", "train", "test")
-
-
-def test_tasks_without_a_split_are_in_train_if_only_test_is_named(tmp_path: Path) -> None:
-    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: g}, {id: b, goal: g, split: test}]")
-    environment_class = load_environment(NOTES)
-    options = environment_class.Options.model_validate({"tasks": str(tmp_path / "tasks.yaml")})
-    splits = {
+@pytest.mark.parametrize(
+    ("tasks", "splits"),
+    [
+        ("{id: a, goal: g}", {"all": ["a"]}),
+        ("{id: a, goal: g}, {id: b, goal: g, split: test}", {"all": ["a", "b"], "train": ["a"], "test": ["b"]}),
+        (
+            "{id: a, goal: g}, {id: b, goal: g, split: test}, {id: c, goal: g, split: train}",
+            {"all": ["a", "b", "c"], "train": ["c"], "test": ["b"]},
+        ),
+    ],
+)
+def test_a_task_without_a_split_is_in_train_only_if_nothing_but_test_is_named(
+    tasks: str, splits: dict[str, list[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "tasks.yaml").write_text(f"tasks: [{tasks}]")
+    environment_class, named = load_environment(NOTES), {"tasks": str(tmp_path / "tasks.yaml")}
+    options = environment_class.Options.model_validate(named)
+    found = {
         split: [task.id for task in environment_class.select(Selection(split=split), options)]
-        for split in environment_class.splits
+        for split in environment_class.task_splits(options)
     }
-    assert splits == {"all": ["a", "b"], "train": ["a"], "test": ["b"]}
-    assert environment_class.task_splits(options) == ("all", "train", "test")
-    building = Settings.of(env=NOTES, env_options={"tasks": str(tmp_path / "tasks.yaml")})
-    assert building_config(building).selection.split == "train"
-
-
-def test_a_file_without_splits_has_only_the_split_all(shapes: str) -> None:
-    environment_class = load_environment(f"module:{shapes}/shapes.py")
-    options = environment_class.Options.model_validate({"tasks": f"{shapes}/tasks.yaml"})
-    assert [task.split for task in environment_class.select(Selection(), options)] == ["all"]
-    with pytest.raises(BadSelection, match="has no split 'test'; it has all"):
-        environment_class.select(Selection(split="test"), options)
+    assert found == splits
+    building = building_config(Settings.of(env=NOTES, env_options=named))
+    assert (building.selection.split == "train") == ("train" in splits)
+    with pytest.raises(BadSelection, match="has no split 'dev'; it has all"):
+        environment_class.select(Selection(split="dev"), options)

@@ -139,14 +139,19 @@ def test_a_users_own_task_file_has_its_own_types_and_sites(tmp_path: Path) -> No
         Web.select(Selection(), WebOptions(tasks=file))
 
 
-@pytest.mark.parametrize("locator", ["", "document.querySelector('pre').innerHTML"])
-def test_entities_in_the_content_of_a_page_are_replaced_as_in_webarena(base: str, tmp_path: Path, locator: str) -> None:
-    file = tmp_path / "tasks.json"
+@pytest.mark.parametrize(
+    ("url", "locator"),
+    [("last", ""), ("last", "document.querySelector('pre').innerHTML"), ("__REDDIT__/source", "")],
+)
+def test_entities_in_the_content_of_a_page_are_replaced_as_in_webarena(
+    base: str, tmp_path: Path, url: str, locator: str
+) -> None:
+    file, start = tmp_path / "tasks.json", f"{base}/source" if url == "last" else base
     content = {"must_include": ["<title>Hello</title>", "Sports & Outdoors"]}
-    target = {"url": "last", "locator": locator, "required_contents": content}
+    target = {"url": url, "locator": locator, "required_contents": content}
     evaluation = {"eval_types": ["program_html"], "program_html": [target]}
-    file.write_text(json.dumps([{"task_id": 441, "intent": "?", "start_url": f"{base}/source", "eval": evaluation}]))
-    environment = Web(WebOptions(tasks=file))
+    file.write_text(json.dumps([{"task_id": 441, "intent": "?", "start_url": start, "eval": evaluation}]))
+    environment = Web(WebOptions(tasks=file, sites={"reddit": base}))
     environment.reset(Web.select(Selection(), environment.options)[0])
     assert environment.verdict().solved
     environment.close()
@@ -214,14 +219,6 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
     assert chromium.shared_browser() is not first
     environment.close()
     environment.close()
-
-
-def test_the_actions_of_the_paper_come_without_queries(base: str) -> None:
-    offered = Web.offered(WebOptions(start=base, paper_actions=True))
-    assert sorted(offered.actions) == sorted(
-        ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
-    )
-    assert not offered.queries
 
 
 def test_without_select_an_option_is_selected_by_typing(base: str) -> None:

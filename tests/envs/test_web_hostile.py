@@ -65,17 +65,12 @@ def test_dialogs_are_answered_and_reported(web: Web) -> None:
     who = click(web, "prompt")
     assert "A dialog (prompt) said 'who?'; it was cancelled." in who.text
     assert "Title: 'null'" in who.text
+    assert "it was closed. (9 times)" in click(web, "nine").text
+    assert "The page asked for a file; there is none to give." in click(web, "upload").text
     click(web, "hold")
     left = act(web, "goto", "/two")
     assert "A dialog (beforeunload) came up; the page was left." in left.text
     assert "Title: 'Second'" in left.text
-
-
-def test_repeated_dialogs_and_requests_for_files_are_reported(web: Web) -> None:
-    act(web, "goto", "/dialogs")
-    nine = click(web, "nine").text
-    assert "it was closed. (9 times)" in nine
-    assert "The page asked for a file; there is none to give." in click(web, "upload").text
 
 
 def test_a_tab_closed_by_its_opener_is_not_reported_as_crashed(web: Web) -> None:

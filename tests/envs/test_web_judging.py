@@ -131,18 +131,12 @@ def test_a_server_check_requires_exactly_its_changes() -> None:
     assert not more.solved
     assert more.score == pytest.approx(3 / 4)
     assert judge(checked, end(made={})).score == 0
-
-
-def test_stored_texts_are_compared_line_by_line() -> None:
-    checked = task(ServerCheck(changes={"wiki/A": "one  two\nthree"}))
-    assert judge(checked, end(made={"wiki/A": "one two \r\nthree\n"})).solved
-    assert not judge(checked, end(made={"wiki/A": "one two three"})).solved
-
-
-def test_an_unwanted_change_of_the_site_scores_zero() -> None:
-    checked = task(AnswerCheck(how="exact", values=("7",)))
-    assert judge(checked, end("7", made={})).solved
-    assert judge(checked, end("7", made={"ticket/1/owner": "mira"})).score == 0
+    lines = task(ServerCheck(changes={"wiki/A": "one  two\nthree"}))
+    assert judge(lines, end(made={"wiki/A": "one two \r\nthree\n"})).solved
+    assert not judge(lines, end(made={"wiki/A": "one two three"})).solved
+    unchecked = task(AnswerCheck(how="exact", values=("7",)))
+    assert judge(unchecked, end("7", made={})).solved
+    assert judge(unchecked, end("7", made={"ticket/1/owner": "mira"})).score == 0
 
 
 def test_the_score_is_the_share_of_checks() -> None:
@@ -162,17 +156,10 @@ def test_the_shipped_tasks_have_four_of_each_kind() -> None:
     assert judgeable(SHIPPED) == SHIPPED
 
 
-def test_no_shipped_task_is_solved_by_doing_nothing() -> None:
+def test_a_shipped_task_is_solved_neither_by_doing_nothing_nor_by_na_if_it_can_be_achieved() -> None:
     for each in SHIPPED:
-        for answer in (None, ""):
-            ended = end(answer, url=each.start, made={})
-            assert judge(each, ended).score == 0, each.id
-
-
-def test_na_solves_only_the_unachievable_shipped_tasks() -> None:
-    solved = [each for each in SHIPPED if judge(each, end("N/A", url=each.start, made={})).solved]
-    assert {each.kind for each in solved} == {"unachievable"}
-    assert len(solved) == sum(each.kind == "unachievable" for each in SHIPPED) >= 4
+        scores = [judge(each, end(answer, url=each.start, made={})).score for answer in (None, "", "N/A")]
+        assert scores == [0, 0, each.kind == "unachievable"], each.id
 
 
 def test_goals_and_params_of_shipped_tasks_do_not_contain_the_answer() -> None:

@@ -11,6 +11,7 @@ from planbook.envs.errors import BadSelection
 from planbook.envs.web.judging import EpisodeEnd, judge
 from planbook.envs.web.tasks import (
     AnswerCheck,
+    Check,
     PageCheck,
     UnachievableCheck,
     UrlCheck,
@@ -45,19 +46,29 @@ def read(folder: Path, *entries: JsonValue, **options: Any) -> list[WebTask]:
     return load_tasks(file, SITES, **options)
 
 
-def test_string_match_becomes_answer_checks(tmp_path: Path) -> None:
-    (found,) = read(tmp_path, entry(answer(exact_match="Lamp", must_include=["9.50", "6"])))
-    assert found.id == "webarena/1"
-    assert (found.kind, found.start, found.goal) == ("look_up", "http://shop.example:7770", "Find the lamp")
-    assert found.checks == (
-        AnswerCheck(how="exact", values=("Lamp",)),
-        AnswerCheck(how="must_include", values=("9.50", "6")),
-    )
+URL_MATCH: dict[str, JsonValue] = {"eval_types": ["url_match"], "reference_url": "__SHOPPING__/a?x=1 |OR| __REDDIT__/b"}
+ADDRESSES = ("http://shop.example:7770/a?x=1", "http://forum.example/b")
 
 
-def test_an_expected_na_becomes_an_unachievable_check(tmp_path: Path) -> None:
-    (found,) = read(tmp_path, entry(answer(fuzzy_match="N/A")))
-    assert (found.kind, found.checks) == ("unachievable", (UnachievableCheck(),))
+@pytest.mark.parametrize(
+    ("evaluation", "kind", "checks"),
+    [
+        (
+            answer(exact_match="Lamp", must_include=["9.50", "6"]),
+            "look_up",
+            [AnswerCheck(how="exact", values=("Lamp",)), AnswerCheck(how="must_include", values=("9.50", "6"))],
+        ),
+        (answer(fuzzy_match="N/A"), "unachievable", [UnachievableCheck()]),
+        (URL_MATCH | {"url_note": "GOLD in PRED"}, "navigate", [UrlCheck(how="within", any_of=ADDRESSES)]),
+        (URL_MATCH | {"url_note": "EXACT"}, "navigate", [UrlCheck(how="equal", any_of=ADDRESSES)]),
+    ],
+)
+def test_an_evaluation_of_webarena_becomes_checks(
+    evaluation: dict[str, JsonValue], kind: str, checks: list[Check], tmp_path: Path
+) -> None:
+    (found,) = read(tmp_path, entry(evaluation))
+    assert (found.id, found.start, found.goal) == ("webarena/1", "http://shop.example:7770", "Find the lamp")
+    assert (found.kind, list(found.checks)) == (kind, checks)
 
 
 def test_a_task_with_fuzzy_match_is_left_out(tmp_path: Path) -> None:
@@ -66,18 +77,6 @@ def test_a_task_with_fuzzy_match_is_left_out(tmp_path: Path) -> None:
     assert [each.id for each in judgeable(found)] == ["webarena/8"]
     with pytest.raises(BadSelection, match=r"webarena/7.*language model"):
         judgeable(found, ["webarena/7"])
-
-
-def test_url_match_becomes_a_url_check(tmp_path: Path) -> None:
-    reference = "__SHOPPING__/a?x=1 |OR| __REDDIT__/b"
-    evaluation: dict[str, JsonValue] = {"eval_types": ["url_match"], "reference_url": reference}
-    (gold,) = read(tmp_path, entry(evaluation | {"url_note": "GOLD in PRED"}))
-    addresses = ("http://shop.example:7770/a?x=1", "http://forum.example/b")
-    assert gold.checks == (UrlCheck(how="within", any_of=addresses),)
-    (exact,) = read(tmp_path, entry(evaluation | {"url_note": "EXACT"}))
-    assert exact.checks == (UrlCheck(how="equal", any_of=addresses),)
-    (other,) = read(tmp_path, entry(evaluation | {"url_note": "SIMILAR"}))
-    assert "SIMILAR" in other.unjudgeable
 
 
 def test_program_html_becomes_a_page_check(tmp_path: Path) -> None:
@@ -114,6 +113,7 @@ def test_several_evaluation_types_become_several_checks(tmp_path: Path) -> None:
         ({"eval_types": ["page_image_query"]}, "page_image_query"),
         ({"eval_types": ["url_match"], "reference_url": ""}, "has nothing to check"),
         (answer(ua_match="x"), "ua_match"),
+        (URL_MATCH | {"url_note": "SIMILAR"}, "SIMILAR"),
         (answer(fuzzy_match=["x"]) | {"eval_types": ["url_match", "string_match"], "reference_url": "u"}, "model"),
     ],
 )

@@ -211,17 +211,3 @@ def test_names_of_arguments_are_bounded_text(key: str) -> None:
     functions = Functions()
     handle_frame(Answers(function_specs(functions.by_name()), None), f'["call",1,"text_settings",[],{{"{key}":"a"}}]')
     assert functions.names == []
-
-
-def test_there_are_enough_values() -> None:
-    assert len(VALUES) >= 100
-    assert len(RAW) >= 30
-    assert len(set(VALUES)) == len(VALUES)
-
-
-def test_a_function_that_takes_a_callable_refuses_anything_that_a_plan_can_pass(sandbox: Sandbox) -> None:
-    def apply(function: Callable[[int], int]) -> int:
-        return function(2)
-
-    with sandbox.session({"apply": apply}) as session:
-        assert "callable" in str(session.run("apply(1)").fault)

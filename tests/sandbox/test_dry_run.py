@@ -1,23 +1,15 @@
-"""Reports of dry runs, which evaluate a plan without acting. Real runs in the toy environment must confirm them.
+"""Reports of dry runs, which evaluate a plan without acting. Real runs in the toy environment must confirm them."""
 
-PLANBOOK_DRY_RUNS=5000 compares more random plans than usual.
-"""
-
-import os
-from collections.abc import Iterator, Sequence
-from random import Random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from planbook.envs import Action, Selection, Task
-from planbook.envs.toy import THINGS, Toy
+from planbook.envs import Selection, Task
+from planbook.envs.toy import Toy
 from planbook.sandbox import DryRun
-from tests.dry_plans import Call, PlanWriter, dry_run_of, run_for_real, wrong_reports
+from tests.dry_plans import dry_run_of, run_for_real, wrong_reports
 from tests.sandbox.plans import HERE, sections
-
-PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "40"))
-BOXES = [f"box_{number}" for number in range(1, 6)]
 
 
 def task_of(number: int) -> Task:
@@ -53,19 +45,15 @@ def test_a_fault_says_why_the_call_cannot_succeed() -> None:
     ("line", "error"),
     [
         ("x = task.params['box'][9]", "IndexError: string index out of range"),
+        ("agent.open([3])", "TypeError: agent.open() takes box: str, not [3]"),
         ("x = task.parms", "AttributeError: there is no attribute parms; did you mean params? Known: params"),
     ],
 )
 def test_a_fault_names_the_exception_that_a_line_raises(line: str, error: str) -> None:
-    (fault,) = dry_run(f"{line}\nagent.put(x)").faults
+    (fault,) = dry_run(f"{line}\nagent.put('pen')").faults
     assert fault.message == f"this line cannot succeed: it raises {error}"
     assert (fault.type, fault.line, fault.source) == ("cannot-succeed", 1, line)
     assert not dry_run(f"try:\n    {line}\nexcept Exception:\n    pass\nagent.open('box_1')").faults
-
-
-def test_a_known_argument_of_the_wrong_type_is_a_fault() -> None:
-    (fault,) = dry_run("box = [3]\nagent.open(box)\nagent.put('pen')").faults
-    assert fault.message == "this line cannot succeed: it raises TypeError: agent.open() takes box: str, not [3]"
 
 
 @pytest.mark.parametrize(("plan", "counts"), list(plans("dry_counts.txt")))
@@ -107,37 +95,6 @@ def test_a_plan_that_is_too_long_to_follow_has_no_faults() -> None:
     loops = "".join(f"{'    ' * depth}for a_{depth} in range(50):\n" for depth in range(4))
     run = dry_run(f"agent.put('pen')\n{loops}{'    ' * 4}agent.open('box_1')\n")
     assert (run.followed, run.faults) == (False, ())
-
-
-def likely_calls(task: Task) -> tuple[Call, list[str]]:
-    """Return a function that writes calls, and the words in them.
-
-    The calls often succeed, since they name things together with the boxes that hold them.
-    """
-    environment = Toy()
-    environment.reset(task)
-    seen = {box: environment.act(Action("open", (box,))).text for box in BOXES[:4]}
-    homes = [(thing, box) for box, text in seen.items() for thing in THINGS if thing in text.partition("see ")[2]][:3]
-
-    def call(rng: Random, names: Sequence[str]) -> str:
-        thing, box = map(repr, rng.choice(homes))
-        if names and rng.random() < 0.3:
-            thing, box = rng.choice([(names[-1], box), (thing, names[-1])])
-        return rng.choice([f"agent.open({box})", f"agent.take({thing}, {box})", f"agent.put({thing})"])
-
-    return call, [word for home in homes for word in home]
-
-
-def test_no_fault_is_contradicted_by_the_environment() -> None:
-    faults = 0
-    for number in range(PLANS):
-        task = task_of(number % 7)
-        call, words = likely_calls(task)
-        plan = PlanWriter(Random(number), call, words).plan()
-        run = dry_run_of(Toy, Toy.preconditions(task), plan)
-        assert not wrong_reports(plan, run, run_for_real(Toy(), task, plan)), number
-        faults += len(run.faults)
-    assert faults > PLANS, "the dry runs found too few faults for a meaningful test"
 
 
 @pytest.mark.parametrize(

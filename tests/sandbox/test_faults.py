@@ -126,8 +126,3 @@ def test_only_a_memory_error_of_the_interpreter_is_a_limit(code: str, kind: str,
         assert fault_of(session, code).kind == kind
         assert session.mark() == (2 if kind == "raised" else 1)
         assert session.run("x").value == 1
-
-
-def test_deep_recursion_is_reported(session: Session) -> None:
-    fault = fault_of(session, "def f(n):\n    return f(n + 1)\nf(0)")
-    assert (fault.type, fault.line) == ("RecursionError", 2)

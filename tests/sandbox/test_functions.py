@@ -46,6 +46,16 @@ def typed(annotation: object) -> FunctionSpec:
     return spec(function)
 
 
+@dataclass
+class Taker:
+    """A callable that cannot be hashed."""
+
+    place: str
+
+    def __call__(self, thing: str) -> str:
+        return self.place + thing
+
+
 def given_signature(*args: object, **kwargs: object) -> None: ...
 
 
@@ -60,8 +70,9 @@ given_signature.__signature__ = inspect.signature(Environment().go_to)  # type: 
         (functools.partial(Environment().go_to, times=3), ["place", "times"]),
         (lambda a, *b, **c: None, ["a", "*b", "**c"]),
         (len, ["obj"]),
+        (Taker("desk"), ["thing"]),
     ],
-    ids=["method", "given signature", "partial", "lambda", "builtin"],
+    ids=["method", "given signature", "partial", "lambda", "builtin", "unhashable"],
 )
 def test_a_signature_is_read(function: Callable[..., object], parameters: list[str]) -> None:
     assert spec(function).parameters() == parameters
@@ -69,20 +80,6 @@ def test_a_signature_is_read(function: Callable[..., object], parameters: list[s
 
 def test_instances_share_the_checks_of_a_method() -> None:
     assert spec(Environment().go_to).arguments is spec(Environment().go_to).arguments
-
-
-@dataclass
-class Taker:
-    """A callable that cannot be hashed."""
-
-    place: str
-
-    def __call__(self, thing: str) -> str:
-        return self.place + thing
-
-
-def test_a_callable_need_not_be_hashable() -> None:
-    assert spec(Taker("desk")).parameters() == ["thing"]
 
 
 def test_functions_are_not_kept_alive() -> None:
@@ -167,6 +164,7 @@ REFUSED: list[tuple[object, JsonValue, type[Exception], str]] = [
     (JsonValue, [{"a": "\udfff"}], ValueError, "lone surrogate"),
     (int, 2**63, ValueError, "64 bits"),
     (object, [-(2**63) - 1], ValueError, "64 bits"),
+    (Callable[[int], int], 1, TypeError, "should be callable"),
     (object, functools.reduce(lambda inner, _: [inner], range(40), 1), ValueError, "nested more than 32 levels deep"),  # type: ignore[arg-type, return-value]
 ]
 

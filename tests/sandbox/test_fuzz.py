@@ -65,6 +65,11 @@ MANY = {
     "names": "\n".join(f"{'a' * 16}{n} = 1\n{'a' * 18}{n}x" for n in range(2_000)),
     "comprehensions": "[y for y in x if z]\n" * 2_000,
     "deletions": "x = 1\n" + "del x\nx\n" * 2_000,
+    "statements on a line": "x = 1;" * 20_000,
+    "calls in calls": "f(" * 90 + ")" * 90,
+    "blocks in blocks": "\n".join("    " * n + "if 1:" for n in range(99)) + "\n" + "    " * 99 + "x()",
+    "arguments": "print(" + "a, " * 30_000 + ")",
+    "different arguments": "print(" + ", ".join(f"name{n}" for n in range(9_000)) + ")",
 }
 
 

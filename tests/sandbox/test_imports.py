@@ -32,11 +32,6 @@ def test_a_warning_is_printed() -> None:
     assert run_in_sandbox("import warnings\nwarnings.warn('new', PendingDeprecationWarning)").output == ""
 
 
-@pytest.mark.parametrize("name", ["nothing", "a" * 300])
-def test_an_unknown_codec_is_a_lookup_error(session: Session, name: str) -> None:
-    assert fault_of(session, f"'x'.encode({name!r})").type == "LookupError"
-
-
 def test_a_module_shows_its_names_but_not_its_namespace(session: Session) -> None:
     shown = session.run("import math\n'pi' in dir(math), repr(math)[:14], type(math).__name__").value
     assert shown == [True, "<module 'math'", "module"]
@@ -72,27 +67,6 @@ def test_no_way_leads_to_the_namespace_of_a_module(module: str) -> None:
     with Sandbox(modules=["numpy"]) as own, own.session({}) as session:
         for way, source in NAMESPACES.items():
             assert fault_of(session, imports + source).type in ("AttributeError", "TypeError", "forbidden-import"), way
-
-
-READABLE = """
-from __future__ import annotations
-import dataclasses, enum, typing
-@dataclasses.dataclass
-class Box:
-    count: typing.ClassVar[int] = 0
-    size: int = 1
-@enum.global_enum
-class Color(enum.IntEnum):
-    RED = 1
-Made = dataclasses.make_dataclass("Made", ["x"])
-[Box(2).__dict__, vars(Box)["count"], Made(3).__dict__, str(typing.get_type_hints(Box)["size"]), RED.value]
-"""
-
-
-def test_a_plans_own_namespaces_and_those_that_the_library_needs_can_be_read(
-    session: Session,
-) -> None:
-    assert session.run(READABLE).value == [{"size": 2}, 0, {"x": 3}, "<class 'int'>", 1]
 
 
 def test_a_module_that_a_session_changes_is_unchanged_in_the_next(sandbox: Sandbox) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -222,31 +221,21 @@ def test_no_call_is_repeated_when_a_worker_is_killed_while_it_is_rebuilt(sandbox
     hunters[0].join()
 
 
-def kills_on_wait(opened: list[Session], killed: list[int], kills: int) -> Callable[[], None]:
-    """Return a function for ``on_wait`` that kills the first workers of a session, ``kills`` in all.
-
-    On a busy machine the host may call this function again before it sees that the worker is dead, or while there is
-    no worker.
-    """
-
-    def kill() -> None:
-        worker = worker_of(opened[0])
-        if worker and worker not in killed and len(killed) < kills:
-            killed.append(worker)
-            kill_worker(opened[0])
-
-    return kill
-
-
 LONG = "started = world.add(1)\nfor k in range(20_000_000):\n    pass\nk"
 
 
 @pytest.mark.parametrize("kills", [1, MAX_KILLS - 1, MAX_KILLS])
 def test_a_cell_whose_workers_are_killed_at_the_same_place_is_given_up(sandbox: Sandbox, kills: int) -> None:
     """If the kernel does not report who ended a worker, a second death at the same place is the plan's fault."""
-    world, opened = World(), list[Session]()
-    with sandbox.session({"world.add": world.add}, on_wait=kills_on_wait(opened, [], kills)) as session:
-        opened.append(session)
+    world, killed = World(), list[int]()
+
+    def kill() -> None:  # on a busy machine, the host may call this again before it sees that the worker is dead
+        worker = worker_of(session)
+        if worker and worker not in killed and len(killed) < kills:
+            killed.append(worker)
+            kill_worker(session)
+
+    with sandbox.session({"world.add": world.add}, on_wait=kill) as session:
         if not kernel_reports_kills() and kills > 1:
             assert fault_of(session, LONG).type == "crashed"
         elif kills == MAX_KILLS:

@@ -156,18 +156,6 @@ def test_a_zygote_that_does_not_start_leaves_nothing_open(monkeypatch: pytest.Mo
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_threads_can_share_one_sandbox(sandbox: Sandbox) -> None:
-    def work(number: int) -> list[object]:
-        values = list[object]()
-        for turn in range(5):
-            with sandbox.session({"mine": lambda: number}, seed=number) as session:
-                values.append(session.run(f"[mine() for _ in range(20)] + [{turn}]").value)
-        return values
-
-    with ThreadPoolExecutor(6) as pool:
-        assert list(pool.map(work, range(6))) == [[[n] * 20 + [turn] for turn in range(5)] for n in range(6)]
-
-
 def test_a_sandbox_outlives_the_thread_that_opened_it() -> None:
     with ThreadPoolExecutor(1) as pool:
         opened = pool.submit(Sandbox).result()
@@ -193,14 +181,6 @@ def test_abandoned_sessions_leave_no_descriptor_and_no_worker() -> None:
             own.session({}).run("1")
         gc.collect()
         assert len(os.listdir("/proc/self/fd")) <= before + 1, "one idle worker is allowed"
-
-
-def test_a_killed_zygote_is_replaced() -> None:
-    with Sandbox() as own:
-        for _ in range(3):
-            os.kill(own._zygote._process.pid, signal.SIGKILL)
-            with own.session({}) as session:
-                assert session.run("1 + 1").value == 2
 
 
 def test_a_forked_copy_of_the_host_cannot_use_or_harm_its_workers(sandbox: Sandbox) -> None:

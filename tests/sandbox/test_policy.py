@@ -2,6 +2,8 @@
 
 import ast
 import gc
+import importlib
+import inspect
 import keyword
 import sys
 import time
@@ -12,15 +14,18 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-from planbook.sandbox import MAX_SOURCE, Session, parse_source
+from planbook.sandbox import MAX_SOURCE, REFUSED_BUILTINS, Session, parse_source
+from planbook.sandbox.policy import rules
 from planbook.sandbox.policy.compiler import compile_for_worker, find_problems
-from planbook.sandbox.policy.rules import NAME_HINTS, REFUSED_ATTRIBUTES
+from planbook.sandbox.policy.transformer import PlanPolicy
+from tests.sandbox.plans import run_in_sandbox
 
 REFUSED = {
     "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "use the variables by name"),
     "frame": ("x.gi_frame", "forbidden-attribute", "`gi_frame`", ""),
     "import": ("import os", "forbidden-import", "`os`", "no files"),
     "misspelt module": ("import jason", "forbidden-import", "`jason`", "did you mean `json`?"),
+    "module of the host": ("import agent", "forbidden-import", "`agent`", "needs no import"),
     "import from": ("from math import sqr", "forbidden-import", "`math.sqr`", "did you mean `sqrt`?"),
     "capitals": ("from functools import LRU_CACHE", "forbidden-import", "LRU_CACHE`", "did you mean `lru_cache`?"),
     "module member": ("import json\njson.codecs", "forbidden-import", "`json.codecs`", "json has: "),
@@ -31,11 +36,15 @@ REFUSED = {
     "open": ("open('x')", "forbidden-name", "`open`", "no files"),
     "getattr": ("getattr(x, '__code__')", "forbidden-attribute", "`__code__`", ""),
     "async": ("async def f(): pass", "forbidden-statement", "`async def`", "without async"),
+    "async for": ("async for x in y: pass", "forbidden-statement", "`async for`", "without async"),
+    "async with": ("async with x: pass", "forbidden-statement", "`async with`", "without async"),
+    "await": ("await x", "forbidden-statement", "`await`", "without async and await"),
+    "async comprehension": ("x = [x async for x in y]", "forbidden-statement", "`async for`", "without async"),
     "dunder": ("class A:\n    def __reduce__(self): pass", "forbidden-name", "`__reduce__`", "copy.copy"),
     "syntax": ("def f(:", "syntax", "invalid syntax", ""),
     "return": ("return 1", "syntax", "outside function", "let it run to its end"),
     "continue": ("continue", "syntax", "not properly in loop", "inside a for or while"),
-    "surrogate": ("x = '\ud800'", "syntax", "surrogate", ""),
+    "surrogate": ("x = '\ud800'", "syntax", "surrogate", "ordinary characters"),
     "null": ("\0", "syntax", "null bytes", ""),
     "nesting": ("x = " + "-" * 3000 + "1", "too-large", "nested", "simpler steps"),
     "length": ("x" * (MAX_SOURCE + 1), "too-large", "limit is 100,000", ""),
@@ -62,9 +71,9 @@ def test_all_faults_are_reported_together_in_the_order_of_lines() -> None:
     assert problems[2].column == 13
 
 
-@pytest.mark.parametrize("name", NAME_HINTS)
+@pytest.mark.parametrize("name", rules.NAME_HINTS)
 def test_a_missing_builtin_has_a_hint_unless_the_plan_defines_it(name: str) -> None:
-    assert find_problems(f"{name}()")[0].hint == NAME_HINTS[name]
+    assert find_problems(f"{name}()")[0].hint == rules.NAME_HINTS[name]
     assert find_problems(f"def {name}(): pass\n{name}()") == []
 
 
@@ -138,8 +147,86 @@ def test_a_member_that_plans_do_not_have_is_refused(dotted: str, session: Sessio
 
 
 def test_all_names_of_restrictedpython_are_refused() -> None:
-    assert INSPECT_ATTRIBUTES <= REFUSED_ATTRIBUTES
-    assert set(ATTRIBUTES) <= REFUSED_ATTRIBUTES
+    assert INSPECT_ATTRIBUTES <= rules.REFUSED_ATTRIBUTES
+
+
+def hints(source: str) -> list[str]:
+    """Return the hints of all faults that the policy finds."""
+    return [problem.hint for problem in find_problems(source)]
+
+
+@pytest.mark.parametrize("name", sorted(rules.MODULE_HINTS.keys() - rules.MODULES))
+def test_a_missing_module_has_its_own_hint(name: str) -> None:
+    assert hints(f"import {name}") == [rules.MODULE_HINTS[name]]
+    assert hints(f"from {name} import x") == [rules.MODULE_HINTS[name]]
+    assert hints(f"import {name}.inside") == [rules.MODULE_HINTS[name.partition(".")[0]]]
+
+
+@pytest.mark.parametrize("dotted", rules.MEMBER_HINTS)
+def test_a_missing_member_has_its_own_hint(dotted: str) -> None:
+    module, _, name = dotted.rpartition(".")
+    assert hints(f"from {module} import {name}") == [rules.MEMBER_HINTS[dotted]]
+    assert hints(f"import {module} as m\nm.{name}") == [rules.MEMBER_HINTS[dotted]]
+
+
+@pytest.mark.parametrize("module", sorted(rules.MODULES))
+def test_a_module_inside_another_has_a_hint(module: str) -> None:
+    real = importlib.import_module(module)
+    foreign = {name for name, value in vars(real).items() if inspect.ismodule(value)} - rules.members(module)
+    found = [problem for name in foreign for problem in find_problems(f"from {module} import {name}")]
+    assert len(found) == len({name for name in foreign if f"{module}.{name}" not in rules.MODULES})
+    assert [problem.message for problem in found if not problem.hint] == []
+
+
+SPECIAL = {*rules.ATTRIBUTE_HINTS, *rules.REFUSED_ATTRIBUTES} - {"__import__", "__build_class__"}
+
+
+@pytest.mark.parametrize("name", sorted(SPECIAL))
+def test_a_special_attribute_has_a_hint(name: str) -> None:
+    assert all(hints(f"x.{name} = 1"))
+    assert all(hints(f"{name} = 1"))
+
+
+def test_every_refused_name_has_a_hint() -> None:
+    assert {*rules.NAME_HINTS, "copyright", "credits", "license"} == REFUSED_BUILTINS
+    assert set(rules.ATTRIBUTE_HINTS) <= rules.REFUSED_NAMES
+
+
+def test_every_refused_kind_of_statement_has_its_own_hint() -> None:
+    """The policy refuses the kinds of nodes for which it has no visitor."""
+    kinds = {kind for base in (ast.stmt, ast.expr, ast.pattern) for kind in base.__subclasses__()}
+    refused = set()
+    for kind in kinds:
+        policy = PlanPolicy()
+        visitor = getattr(policy, f"visit_{kind.__name__}", policy.generic_visit)
+        if visitor == policy.generic_visit or "not_allowed" in inspect.getsource(visitor):
+            refused.add(kind.__name__)
+    assert refused <= rules.STATEMENT_HINTS.keys() | {"Index", "ExtSlice"}
+
+
+RAISED = {
+    "module": ("import math\nsetattr(math, 'pi', 3)", "of your own"),
+    "module by a statement": ("import math\nmath.pi = 3", "of your own"),
+    "part of a module": ("import math\ndel math.pi", "of your own"),
+    "getattr": ("n = '__code__'\ngetattr(len, n)", "in a dict"),
+    "setattr": ("n = '__code__'\ndef f(): pass\nsetattr(f, n, 1)", "in a dict"),
+    "format": ("t = '{0.__globals__}'\nt.format(print)", "use the variables by name"),
+    "nested format": ("t = '{0:{1.__globals__}}'\nt.format(1, print)", "use the variables by name"),
+    "format of a class": ("f = str.format\nf('{0.__globals__}', print)", "use the variables by name"),
+    "format by a name": ("n = 'format'\ngetattr('{0.__globals__}', n)(print)", "use the variables by name"),
+    "format_map": ("'{x.__globals__}'.format_map({'x': print})", "use the variables by name"),
+    "formatter": ("import string\nstring.Formatter().format('{0.__globals__}', print)", "use the variables by name"),
+    "attrgetter": ("import operator\noperator.attrgetter('real.__globals__')", "use the variables by name"),
+    "subclass of text": ("class S(str):\n    def __eq__(self, x): return 0\ngetattr(len, S('__code__'))", "in a dict"),
+}
+
+
+@pytest.mark.parametrize(("source", "remedy"), RAISED.values(), ids=RAISED)
+def test_a_refusal_at_run_time_says_what_to_write_instead(source: str, remedy: str) -> None:
+    assert find_problems(source) == []
+    ran = run_in_sandbox(source)
+    assert ran.type == "AttributeError"
+    assert remedy in ran.message
 
 
 WORDS = """def class if else for while try except finally with lambda yield return import from as global nonlocal match

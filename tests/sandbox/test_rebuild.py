@@ -97,15 +97,6 @@ def test_an_unknown_mark_is_refused(session: Session, mark: int) -> None:
     assert session.run("x").value == 1
 
 
-def test_refused_cells_are_not_counted_in_marks(sandbox: Sandbox) -> None:
-    with start(sandbox, World()) as session:
-        session.run("x = (")
-        session.run(KILL)
-        assert session.mark() == 0
-        session.run("1 / 0")
-        assert session.mark() == 1
-
-
 def test_errors_of_functions_are_recorded(sandbox: Sandbox) -> None:
     world = World()
     with start(sandbox, world) as session:
