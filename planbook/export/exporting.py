@@ -46,7 +46,7 @@ class ExportResult(BaseModel):
 
 def export(
     folders: Sequence[Path],
-    form: str,
+    file_format: str,
     out: Path,
     *,
     solved: bool = False,
@@ -60,13 +60,13 @@ def export(
     with models in these ``roles`` are written or, if ``roles`` is empty, all conversations. Raises BadArgument if the
     file cannot be written, or BadRun if a run cannot be read.
     """
-    exported = ExportResult(format=form, out=str(out), runs=tuple(map(str, folders)))
+    exported = ExportResult(format=file_format, out=str(out), runs=tuple(map(str, folders)))
     with open_output(out) as file:
         episodes = chain.from_iterable(_episodes_of(folder, exported, solved, everything) for folder in folders)
         try:
-            if form == "parquet":
+            if file_format == "parquet":
                 write_rows(episodes, file)
-            elif form == "chat":
+            elif file_format == "chat":
                 exported.conversations = write_conversations(episodes, roles, file)
             else:
                 file.writelines(f"{line_of(episode)}\n".encode() for episode in episodes)
@@ -172,9 +172,10 @@ class BadEpisode(ValueError):
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that appears only when it is complete. The path ``-`` means standard output.
+    """Open a file for writing. The path ``-`` means standard output.
 
-    Missing folders are created. Raises BadArgument if the file cannot be written.
+    The file appears only when it is complete. Missing folders are created. Raises BadArgument if the file cannot be
+    written.
     """
     if path == STANDARD_OUTPUT:
         yield sys.stdout.buffer
