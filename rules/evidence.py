@@ -90,7 +90,7 @@ class Citation(LearnedRecord):
     solved: bool
     ignored_rule_ids: frozenset[str] = Field(default=frozenset(), alias="blamed_agent")
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Maps the id of each rule whose check gave an answer to whether the episode obeyed it."""
+    """Maps rule ids to True if the episode obeyed the rule, or False if not. A rule without an answer is left out."""
 
 
 class Evidence(LearnedRecord):
@@ -139,7 +139,7 @@ def count_evidence(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def useless_rules(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return a dict from rule id to the reason for dropping it, for each rule whose check results suggest it."""
+    """Return the reasons to drop rules, by rule id. Only rules whose check results give such a reason are included."""
     obedience = {id: each.obedience for id, each in evidence.items() if each.obedience}
     return {id: counts.reason_to_drop for id, counts in obedience.items() if counts.reason_to_drop}
 

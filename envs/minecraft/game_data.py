@@ -31,7 +31,7 @@ class Source(NamedTuple):
     verb: str
     """The action by which the items are obtained: mine or kill."""
     goal_name: str
-    """The item by which a goal refers to this source alone, such as oak_log."""
+    """The name of an item that means this source, and no other, in a goal: oak_log for oak_tree."""
     gives: tuple[str, ...]
     work: int
     """The number of ticks needed to gather one unit.
@@ -52,7 +52,7 @@ class Source(NamedTuple):
         return next(name for name, tier in DATA.pickaxe_tiers.items() if tier == self.tier) if self.tier else self.tool
 
     def yielded_item(self, item: str) -> str:
-        """Return the item that the agent gets here if the goal names ``item``: ``log`` for ``birch_log``."""
+        """Return the item that this source gives if a goal names ``item``: ``log`` for ``birch_log``."""
         return item if item in self.gives else self.gives[0]
 
 
@@ -101,7 +101,7 @@ class GameData(NamedTuple):
     guaranteed_amounts: Mapping[str, int]
     """Maps a source to the amount at its permanent site. Every map has these sites, so that no task depends on luck."""
     chances: Mapping[str, float]
-    """Maps a skill to the probability that it succeeds, as measured in the paper."""
+    """Maps a skill (see ``GoalEffects.skill``) to the probability that it succeeds, as measured in the paper."""
     groups: Mapping[str, Group]
     """The tasks of the paper. Items are named as in Minecraft 1.11.2.
 
@@ -183,35 +183,37 @@ def can_be_equipped(item: str) -> bool:
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """Return the recipe with the fewest steps, or None if there is no recipe whose ingredients can be obtained.
+    """Return the recipe with the fewest items to obtain, or None if no recipe's ingredients can be obtained.
 
-    If several recipes have the fewest steps, return the first of them.
+    If there are several such recipes, return the first of them.
     """
     ranked = [
-        (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
+        (len(items), recipe)
+        for recipe in RECIPES.get(item, ())
+        if (items := _items_to_obtain(recipe, (item,))) is not None
     ]
     return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 
-def _steps(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
+def _items_to_obtain(recipe: Recipe, products: tuple[str, ...]) -> list[str] | None:
     """Return the items that must be obtained for a recipe, or None if one of them cannot be obtained.
 
     ``products`` are the items for which the recipe is needed, directly or indirectly. None of them may be an
     ingredient, since no item can be made from itself.
     """
-    steps: list[str] = []
+    items: list[str] = []
     for item in recipe.ingredients:
         if source_of(item) is not None:
-            steps.append(item)
+            items.append(item)
         elif item in products:
             return None
         else:
-            paths = (_steps(other, (*products, item)) for other in RECIPES.get(item, ()))
+            paths = (_items_to_obtain(other, (*products, item)) for other in RECIPES.get(item, ()))
             shortest = min((path for path in paths if path is not None), key=len, default=None)
             if shortest is None:
                 return None
-            steps += [*shortest, item]
-    return steps
+            items += [*shortest, item]
+    return items
 
 
 @cache

@@ -79,7 +79,7 @@ class ServerTool(NamedTuple):
 
 
 def find_fault(value: object, schema: Schema) -> Any:
-    """Return the error that best explains why a schema rejects a value, or None if MAX_STEPS steps find none."""
+    """Return the error that best explains why a schema rejects a value, or None if MAX_STEPS steps reveal no error."""
     _COUNTS.set(Counter())
     with suppress(_TooManySteps):
         return exceptions.best_match(_bounded(_validator_class(schema))(schema, registry=Registry()).iter_errors(value))
@@ -92,10 +92,10 @@ def _validator_class(schema: Schema) -> Any:
 
 @cache
 def _bounded(validator_class: Any) -> Any:
-    """Return a validator class that finds at most one error for each keyword, and takes at most MAX_STEPS."""
+    """Return a validator class that finds at most one error for each keyword, and stops after MAX_STEPS steps."""
     checks = {keyword: _bounded_check(keyword, check) for keyword, check in validator_class.VALIDATORS.items()}
     bounded = validators.extend(validator_class, checks)
-    bounded.evolve = evolve  # for a part with "$schema", the original method would return an unbounded class
+    bounded.evolve = evolve  # the original method uses an unbounded class for a subschema with "$schema"
     return bounded
 
 
@@ -121,7 +121,8 @@ class McpEnvironment(ToolEnvironment):
     Options: ClassVar[type[BaseModel]] = McpOptions
     options: McpOptions
     restore_caveat = (
-        "By default, restarts the servers or reconnects to them, and repeats actions. Their effects elsewhere remain."
+        "By default, restarts the servers or reconnects to them, and repeats actions. "
+        "Effects of actions on other systems remain."
     )
     mcp_servers: ClassVar[Sequence[McpServer]] = ()
     server_tools: ClassVar[Mapping[str, Sequence[types.Tool]]] = {}

@@ -71,7 +71,7 @@ class TabTarget:
     may_have_changed_data: bool = False
     """True if a request may have changed a server's data. ``Browsing.clear_change_flags`` resets it."""
     load_failure: str = ""
-    """The reason why the page did not load, if the browser shows its own error page instead, or ""."""
+    """If the browser shows its own error page, the reason why the page did not load. Otherwise ""."""
     _error_name: str = ""
     """The browser's name for the error of the last document that did not load."""
     _expected_until: float = 0.0
@@ -263,15 +263,15 @@ class BrowserContext:
         target.expect_navigation()
         self.connection.post(method, target.session, **parameters)
 
-    def finish_loading(self, target: TabTarget, document: str) -> str:
+    def finish_loading(self, target: TabTarget, previous_document: str) -> str:
         """Wait until a tab has settled. If a new page has not arrived after ``patience`` seconds, stop loading it.
 
-        Return the reason why the page did not load, or "" if it did, is still loading, or if there was nothing to load.
-        ``document`` is the document that the tab showed before the navigation.
+        Return the reason why the page did not load. Return "" if it loaded or is still loading, or if there was nothing
+        to load. ``previous_document`` is the document that the tab showed before the navigation.
         """
         if self.settle(target):
             return self._leave_error_page(target) if target.load_failure else ""
-        if target.document != document or not target.navigating:
+        if target.document != previous_document or not target.navigating:
             self.events.add(f"The page is still loading after {self.patience:g} seconds.")
             return ""
         self.call(target, "Page.stopLoading")
@@ -303,7 +303,7 @@ class BrowserContext:
         return False
 
     def _setup_commands(self) -> list[Command]:
-        """Return the commands that set up a new tab. ``Fetch.enable`` pauses requests, for ``_on_request_paused``."""
+        """Return the commands that set up a new tab. ``_on_request_paused`` handles what ``Fetch.enable`` pauses."""
         checked = [{"urlPattern": pattern} for pattern in self.policy.request_patterns()]
         documents = [{"urlPattern": "*", "resourceType": "Document"}]
         return [

@@ -35,11 +35,11 @@ def comparison_parts(comparisons: Mapping[str, RunComparison], first_letter: str
     if overall := [compared.overall for compared in comparisons.values()]:
         tests, intervals = dict.fromkeys(row.test for row in overall), dict.fromkeys(row.interval for row in overall)
         yield (
-            f"Test: {' or '.join(tests)}; p is corrected by Holm's method: for a task type over all types, and "
-            f"for all pairs over the runs that are compared with {first_letter}. Intervals (95 %): "
-            f"{' or '.join(intervals)}; for costs: over tasks, if each run solved at least {MIN_TASKS}. A difference "
-            f"is significant if p is below {SIGNIFICANCE}. The intervals are not corrected, so near this threshold "
-            "they may disagree with the test."
+            f"Test: {' or '.join(tests)}; p is corrected by Holm's method. The p of a task type is corrected over all "
+            f"types. The p of all pairs is corrected over all runs that are compared with {first_letter}. Intervals "
+            f"(95 %): {' or '.join(intervals)}; for costs: over tasks, if each run solved at least {MIN_TASKS}. A "
+            f"difference is significant if p is below {SIGNIFICANCE}. The intervals are not corrected, so near this "
+            "threshold they may disagree with the test."
         )
     if any(compared.measures for compared in comparisons.values()):
         yield (
@@ -76,7 +76,7 @@ def _parts_of_comparison(compared: RunComparison, letters: Letters) -> Iterator[
 def result_lines(compared: RunComparison, letters: Letters) -> Iterator[str]:
     """Yield a sentence with the result.
 
-    If some episodes broke or were not run, also yield their numbers, and the result without their pairs.
+    If some episodes broke or were not run, also yield how many did, and the result without their pairs.
     """
     overall, played, sides = compared.overall, compared.played, (compared.first, compared.second)
     yield f"{_result_in_words(overall, letters)}."

@@ -44,7 +44,7 @@ class ExportResult(BaseModel):
 
 def export(
     folders: Sequence[Path],
-    form: str,
+    file_format: str,
     out: Path,
     *,
     solved: bool = False,
@@ -58,14 +58,14 @@ def export(
     with models in these ``roles`` are written or, if ``roles`` is empty, all conversations. Raises BadArgument if the
     file cannot be written, or BadRun if a run cannot be read.
     """
-    exported = ExportResult(form=form, out=str(out), runs=tuple(map(str, folders)))
+    exported = ExportResult(form=file_format, out=str(out), runs=tuple(map(str, folders)))
     output = nullcontext(sys.stdout.buffer) if out == STANDARD_OUTPUT else open_output(out, make_folders=True)
     with output as file:
         episodes = chain.from_iterable(_episodes_of(folder, exported, solved, everything) for folder in folders)
         try:
-            if form == "parquet":
+            if file_format == "parquet":
                 write_rows(episodes, file)
-            elif form == "chat":
+            elif file_format == "chat":
                 exported.conversations = write_conversations(episodes, roles, file)
             else:
                 file.writelines(f"{line_of(episode)}\n".encode() for episode in episodes)

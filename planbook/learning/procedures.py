@@ -69,11 +69,11 @@ class ProcedureWriter:
     """Maps the id of each task to the values that were read after the last verification on it."""
 
     def after_episode(self, state: KnowledgeState, episodes: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
-        """Write a procedure for the type of the last episode if the type has none, or if its procedure fails.
+        """Write a procedure for the type of the last episode, unless its existing procedure solves the episode's task.
 
-        If the type has none, a procedure is written only if the last episode was solved. If it has one, it is tried on
-        the task of the last episode. ``episodes`` lists all episodes of the type, in order. Return the new state, and a
-        description of how a new procedure failed on another task, or "" if none failed.
+        The first procedure is written only if the last episode was solved. A type without a skill gets no procedure.
+        ``episodes`` lists all episodes of the type, in order. Return the new state, and a description of how a new
+        procedure failed on another task, or "" if none failed.
         """
         latest = episodes[-1]
         task_type = latest.task.type
@@ -83,14 +83,14 @@ class ProcedureWriter:
         if existing is None:
             return self._write(state, episodes)
         failures = [result for result in self._verifier([latest.task])(existing) if not result.solved]
-        return self._write(state, episodes, existing, failures) if failures else (self._publish(state, existing), "")
+        return self._write(state, episodes, existing, failures) if failures else (self._updated(state, existing), "")
 
     def renew(self, state: KnowledgeState, episodes: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure for a type if a rule that fits the type was added or reworded later.
+        """Rewrite a type's procedure if, since it was written, a rule that fits the type was added or reworded.
 
         Only rules about the environment or about errors count. The new procedure is kept if it solves all tasks on
-        which it is verified. If the old one solves the tasks of ``episodes``, the new one must also take no more
-        actions for them.
+        which it is verified. If the old procedure solves the tasks of ``episodes``, the new one must also solve them
+        with at most as many actions as the old one.
         """
         task_type = episodes[-1].task.type
         existing, written_at = state.knowledge.procedures.get(task_type), state.procedures_at.get(task_type, 0)
@@ -117,15 +117,15 @@ class ProcedureWriter:
         tasks += self._library_tasks(task_type, state.knowledge, tasks)
         verify = self._verifier([*tasks, *self._verification_tasks(task_type, state.knowledge)])
 
-        def takes_no_more_actions(results: Sequence[Verification]) -> bool:
+        def is_within_max_actions(results: Sequence[Verification]) -> bool:
             return max_actions is None or sum(result.actions for result in results[: len(episodes)]) <= max_actions
 
         plan_procedure = generalise_plans(state.knowledge, episodes, config.environment, config.environment_options)
         if plan_procedure is not None and (existing is None or existing.code != plan_procedure.code):
             results = verify(plan_procedure)
             unsolved = [result for result in results if not result.solved]
-            if not unsolved and takes_no_more_actions(results):
-                return self._publish(state, plan_procedure, repaired=repaired), ""
+            if not unsolved and is_within_max_actions(results):
+                return self._updated(state, plan_procedure, repaired=repaired), ""
             existing, failures = existing or plan_procedure, failures or unsolved
         generalised = generalise(
             self.scope,
@@ -140,11 +140,11 @@ class ProcedureWriter:
             failed=failures,
         )
         procedure = generalised.procedure
-        if procedure is not None and not takes_no_more_actions(generalised.attempts[-1]):
+        if procedure is not None and not is_within_max_actions(generalised.attempts[-1]):
             procedure = None
-        return self._publish(state, procedure, repaired=repaired), generalised.other_failure
+        return self._updated(state, procedure, repaired=repaired), generalised.other_failure
 
-    def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
+    def _updated(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
         """Return the state with a new procedure, or an unchanged state if ``procedure`` is None.
 
         If planbook found the type by itself (a found type), its version number and its post-condition (code that
@@ -238,7 +238,7 @@ class ProcedureWriter:
     def _library_tasks(self, task_type: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
         """Return the tasks of a found type's examples, except those in ``tasks``.
 
-        They are tasks from the run's library. Return an empty list if the environment does not have one of them.
+        These are tasks from the run's library. Return an empty list if the environment lacks any of them.
         """
         found_type, excluded = found_type_named(knowledge, task_type), {task.id for task in tasks}
         examples = found_type.examples if found_type else ()

@@ -19,13 +19,14 @@ from planbook.errors import BadArgument
 from planbook.planner import AllowsCall, Amount
 
 METADATA = sa.MetaData()
-SCOPE = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
-"""The type of a scope. PostgreSQL sorts scopes by their bytes, as SQLite does, so the scopes below one form a range."""
+SCOPE_TYPE = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+"""The column type of a scope. PostgreSQL sorts scopes by their bytes, as SQLite does. So all scopes below a given scope
+form a range."""
 EVENT = sa.Table(
     "event",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("scope", SCOPE, nullable=False),
+    sa.Column("scope", SCOPE_TYPE, nullable=False),
     sa.Column("kind", sa.String(16), nullable=False),
     sa.Column("n", sa.Integer, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
@@ -49,8 +50,8 @@ LEASE = sa.Table(
     sa.Column("events", sa.Integer, nullable=False, server_default="0"),  # unused, but earlier runs have it
     sa.Column("lost", sa.Integer, nullable=False),
 )
-"""The leases: for each leased episode, the last worker that leased it. ``lost`` is the number of workers in a row
-that were lost before while playing it."""
+"""The leases: for each leased episode, the last worker that leased it. ``lost`` is the number of workers in a row that
+were lost while playing the episode before this worker leased it."""
 TEXT = sa.Table(
     "text", METADATA, sa.Column("hash", sa.String(64), primary_key=True), sa.Column("body", sa.Text, nullable=False)
 )
@@ -96,7 +97,7 @@ def without_restart(scope: str) -> str:
     return re.sub(rf"{RESTART}\d+", "", scope)
 
 
-URL_STARTS = ("postgresql://", "postgres://")
+URL_PREFIXES = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,11 @@ class Schema:
 
     @classmethod
     def new(cls, url: str) -> Self:
-        """Return an unused name for a schema, without creating the schema.
+        """Return a ``Schema`` with a new name. The schema is not created in the database.
 
         Raises BadArgument if the URL does not name a PostgreSQL database.
         """
-        if not url.startswith(URL_STARTS):
+        if not url.startswith(URL_PREFIXES):
             option = f"--store {without_password(url)}"
             raise BadArgument(f"{option}: write postgresql://USER@HOST/DATABASE; without --store, a file is used")
         return cls(url, f"planbook_{datetime.now():%Y%m%d_%H%M%S}_{secrets.token_hex(3)}")
@@ -166,7 +167,7 @@ class StoreLedger:
             return int(connection.execute(sa.select(LEDGER.c.calls).where(row)).scalar_one())
 
     def reserve(self, key: str, amount: Amount, allows: AllowsCall) -> bool:
-        """Reserve an amount for a model call if ``allows`` returns True, and return its result.
+        """Reserve an amount for a model call if ``allows`` returns True. Return the value from ``allows``.
 
         ``allows`` is called with the amount spent so far and the amount reserved for other calls.
         """
@@ -209,9 +210,11 @@ def _put(connection: sa.Connection, key: str, amount: Amount) -> None:
     connection.execute(sa.insert(LEDGER).values(call=key, **vars(amount)))
 
 
-THIS_EPISODE = LEASE.c.episode == sa.bindparam("of")
+THIS_EPISODE = LEASE.c.episode == sa.bindparam("this_episode")
 LOST_BEFORE = sa.select(LEASE.c.lost).where(THIS_EPISODE)
-NEW_LEASE = sa.select(sa.bindparam("of", type_=sa.Integer), sa.bindparam("by", type_=sa.Text), sa.literal(0))
+NEW_LEASE = sa.select(
+    sa.bindparam("this_episode", type_=sa.Integer), sa.bindparam("new_worker", type_=sa.Text), sa.literal(0)
+)
 ADD_LEASE = (
     sa.insert(LEASE)
     .from_select(["episode", "worker", "lost"], NEW_LEASE.where(~sa.exists().where(THIS_EPISODE)))
@@ -223,8 +226,8 @@ ADD_LEASE = (
 class Leases:
     """Keeps the leases on episodes in a table. A worker may lease an episode only while it holds the episode's lock.
 
-    A lease stays in the table if its worker is lost, or ends the episode. So a lease on an open episode that is not
-    locked shows that a worker was lost.
+    A lease stays in the table when its worker is lost, and also when its worker ends the episode. So if an episode has
+    a lease, but has not ended and is not locked, its worker was lost.
     """
 
     def __init__(self, reading: Connect, writing: Connect) -> None:
@@ -238,16 +241,16 @@ class Leases:
     def take(self, episode: int, worker: str) -> bool:
         """Lease an episode to a worker. Return False, and do nothing, if the episode already has a lease."""
         with self._writing() as connection:
-            return connection.execute(ADD_LEASE, {"of": episode, "by": worker}).rowcount == 1
+            return connection.execute(ADD_LEASE, {"this_episode": episode, "new_worker": worker}).rowcount == 1
 
     def losses(self, episode: int) -> int:
         """Return the number of workers in a row that were lost while playing an episode that has not ended.
 
-        The caller must hold the episode's lock, so the worker that the lease names was lost. If another process has
-        just resumed the run, the lease is gone.
+        The caller must hold the episode's lock, so the worker that the lease names was lost, and is counted too. Return
+        0 if there is no lease: another process may just have resumed the run, which deletes all leases.
         """
         with self._reading() as connection:
-            lost = connection.execute(LOST_BEFORE, {"of": episode}).scalar()
+            lost = connection.execute(LOST_BEFORE, {"this_episode": episode}).scalar()
         return 0 if lost is None else int(lost) + 1
 
     def take_over(self, episode: int, worker: str, lost: int) -> None:

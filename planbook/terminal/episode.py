@@ -80,7 +80,7 @@ def _titled(title: str, content: Text, style: str = DIM) -> Text:
 def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
     """Yield everything that happened in an episode. If ``prompts`` is true, this includes whole prompts and replies.
 
-    Items are indented below spans. If an item belongs to the scopes of several open spans, the innermost one counts.
+    An item is indented below the innermost open span whose scope contains it.
     """
     open_spans = list[tuple[RecordedSpan, int]]()
     for order, scope, content in sorted(_items(trajectory, prompts=prompts), key=itemgetter(0)):
@@ -143,9 +143,9 @@ def _recalled(recalled: RecordedRecall) -> Pieces:
 
 def _span(span: RecordedSpan) -> Pieces:
     """Yield the title and status of a span, followed by the parts of its data that the title does not contain."""
-    name, ended = (f"{span.name} by", "none") if span.name == Claim.span else (span.name, "")
+    name, status_if_ended = (f"{span.name} by", "none") if span.name == Claim.span else (span.name, "")
     line = Text(f"{name} ", style="bold").append_text(safe_text(span.title, "bold"))
-    if status := span.status or ("open" if span.end is None else ended):
+    if status := span.status or ("open" if span.end is None else status_if_ended):
         line.append(": ").append_text(safe_text(status, STYLES.get(status, NOTE)))
     yield line
     for name, value in span.data.items():

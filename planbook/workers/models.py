@@ -1,4 +1,4 @@
-"""The language models of a run: open them, and repeat the replies that were recorded in a run.
+"""Open the language models of a run, and repeat the replies that were recorded in a run.
 
 Each role, such as ``planner``, has a model, which is opened for the role's first call. The *place* of a call is its
 scope (a path within the run) and its number there.
@@ -81,8 +81,8 @@ def open_model(
     """Open the model that is specified by ``spec``, such as openai:NAME or recorded:NAME.
 
     In recorded:NAME, NAME is a shipped recording, or the path of a file or of a run's folder. With ``strict``, a
-    recording answers a prompt only if its wording has not changed. Raises ModelError if the model
-    cannot be opened, or BadRun if the run in the folder cannot be read.
+    recording answers a prompt only if its wording has not changed. Raises ModelError if the model cannot be opened, or
+    BadRun if the run in the folder cannot be read.
     """
     from planbook.planner import RecordedModel, load_model
 
