@@ -63,7 +63,9 @@ def group_rows(runs: Sequence[RunResults], setting_names: Sequence[str] = ()) ->
 
 
 def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, LearningPayoff | None]:
-    """Return a dict from each group to its cost per solved task, without and with learning.
+    """Return a dict that maps each group to its cost per solved task, without and with the cost of learning.
+
+    The cost is None if a run of the group is a fork, or if the cost of earlier learning is unknown.
 
     A group is compared with the first group that uses no learned knowledge, and whose settings and inputs are the same
     apart from seeds and knowledge. A group is not compared if it contains runs of `planbook build`, or if its own runs
@@ -75,11 +77,11 @@ def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Lea
     for name, payoff in payoffs.items():
         if not payoff or not payoff.has_learned or any(run.is_building_run for run in groups[name]):
             continue  # a run of `planbook build` plays different tasks
-        alike = (
+        same_settings = (
             other for other in baselines if settings_of[other] == settings_of[name] and len(settings_of[name]) == 1
         )
-        same = (other for other in alike if have_same_inputs((*groups[name], *groups[other])))
-        if baseline := next(same, None):
+        same_inputs = (other for other in same_settings if have_same_inputs((*groups[name], *groups[other])))
+        if baseline := next(same_inputs, None):
             payoffs[name] = payoff.compared_with(baseline, baselines[baseline])
     return payoffs
 
