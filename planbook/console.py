@@ -30,7 +30,7 @@ from planbook.planner import Grid
 from planbook.wording import escape_control
 
 PLAIN_WIDTH = 110
-"""Width, in columns, of output that is not a terminal."""
+"""Width, in columns, of output that does not go to a terminal."""
 ALL = "all"
 """Name of the row that holds the totals of the other rows."""
 
@@ -133,7 +133,7 @@ class SafeConsole(Console):
 
     @quiet.setter
     def quiet(self, value: bool) -> None:
-        pass
+        pass  # rich assigns this attribute, but only the function ``quiet`` silences the console
 
 
 ERRORS = SafeConsole(stderr=True, width=_width(sys.stderr))
@@ -164,7 +164,7 @@ def quiet() -> AbstractContextManager[None]:
 def json_output() -> Iterator[None]:
     """Keep standard output free for one JSON object: until the block ends, all other output goes to standard error.
 
-    This includes what the user's own code prints, for example tools and judges.
+    This includes what is printed by the user's own code, such as tools and judges.
     """
     with _switched_on(_JSON), redirect_stdout(sys.stderr):
         yield

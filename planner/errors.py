@@ -137,7 +137,10 @@ class EpisodeStopped(BaseException):
 
 
 class BudgetEnded(BaseException):
-    """The run's budget is used up. ``suggested_limit`` is one with which it could continue, such as ``calls=120``."""
+    """The run's budget is used up.
+
+    ``suggested_limit`` is a larger limit with which the run could continue, such as ``calls=120``.
+    """
 
     def __init__(self, message: str = "", suggested_limit: str = "") -> None:
         self.suggested_limit = suggested_limit
@@ -154,7 +157,7 @@ class JournalFailed(BaseException):
 
 
 class JournalMismatch(BaseException):
-    """An event of a resumed episode differs from the event that was recorded in its place.
+    """An event of a resumed episode differs from the event that was recorded at the same position.
 
     ``recorded`` is the recorded event and ``actual`` the new one. They may hold only the parts that differ.
     """

@@ -4,7 +4,7 @@ The Builder is the model that turns an episode into rules. Its prompts depend on
 was solved, and whether the rules or the agent caused the errors. The Consolidator is the model that merges and deletes
 rules when there are too many. Both models answer with Python code that edits the rules. ``Editor`` runs this code.
 
-``describe_type`` also asks the Builder to name and describe a found task type.
+``describe_type`` asks the Builder to name and describe a task type that planbook has found.
 """
 
 import json

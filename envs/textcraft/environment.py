@@ -124,7 +124,7 @@ class Textcraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the split's tasks, from each type in turn. If tasks are selected by id, return those of all splits."""
+        """Return the split's tasks, from each type in turn. If ids are selected, return all tasks of all splits."""
         if selection.ids:
             return [task for split in SPLITS for task in _tasks(split)]
         split = chosen_split(selection, SPLITS, "textcraft")

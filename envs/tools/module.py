@@ -125,6 +125,8 @@ def environment(target: str) -> type[ToolEnvironment]:
 
 def _build_class(name: str, about: str, tools: list[Tool], target: str, **members: object) -> type[ToolEnvironment]:
     if not tools:
+        if ":" in target:
+            raise UnknownEnvironment(f"module:{target}: the class has no public methods; name another class")
         raise UnknownEnvironment(f"module:{target}: it has no public functions; name a class: module:FILE.py:Class")
     return ModuleEnvironment.with_tools(name, f"{about}\n\n{END_HINT}", tools, **members)
 

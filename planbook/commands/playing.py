@@ -200,7 +200,8 @@ def play_run(
         stopped = _play_with_progress(run, title, execution, listener, on_event)
         formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulate(run, stopped)
     except ModelError as error:
-        remedy = "the same command continues" if in_series else f"resume with: {_resume_line(run, execution)}"
+        same_command = f"continue with the same command and --out {run.folder.parent}"
+        remedy = same_command if in_series else f"resume with: {_resume_line(run, execution)}"
         raise type(error)(f"{error}. Once this is solved, {remedy}") from error
     finally:
         run.end_invocation()

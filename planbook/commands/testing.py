@@ -35,7 +35,7 @@ TEST_SEEDS = range(1000, 2000)
 TEST_TASKS_PER_TYPE = 6
 
 
-class Curve(BaseModel):
+class LearningCurve(BaseModel):
     """Output of ``planbook test --after N,N --json``."""
 
     model_config = ConfigDict(frozen=True)
@@ -51,15 +51,15 @@ class Curve(BaseModel):
 @options(*PLAYING)
 @TABLE
 @JSON
-def test_command(settings: Settings, table: bool) -> tuple[int, Summary | Curve]:
+def test_command(settings: Settings, table: bool) -> tuple[int, Summary | LearningCurve]:
     """Play test tasks with what was learned, and learn nothing from them."""
     return test(settings, table=table or settings.paper)
 
 
-def test(settings: Settings, *, table: bool) -> tuple[int, Summary | Curve]:
+def test(settings: Settings, *, table: bool) -> tuple[int, Summary | LearningCurve]:
     """Play test tasks with what was learned. If ``--after`` has several numbers, play one run for each of them."""
     if len(settings.after) > 1:
-        return play_curve(settings, table=table)
+        return play_learning_curve(settings, table=table)
     config = test_config(settings)
     code, summary = play(config, settings.out, settings.execution(), store=settings.store)
     return code, with_table(summary) if table else summary
@@ -80,8 +80,8 @@ def test_config(settings: Settings) -> Config:
 class Series:
     """Plays several runs, one after another, in folders below ``out``. They share one budget.
 
-    If a run is interrupted or exhausts the budget, ``stopped`` is True, and no further run should be played. The same
-    command continues the series.
+    If a run is interrupted or exhausts the budget, ``stopped`` is True, and no further run should be played. To
+    continue the series, the user repeats the command with ``--out`` and the folder of the series.
     """
 
     def __init__(self, settings: Settings, out: Path) -> None:
@@ -114,7 +114,7 @@ def unspent_budget(budget: Budget, spent: Spending) -> Budget:
     return budget.model_copy(update=unspent)
 
 
-def play_curve(settings: Settings, *, table: bool) -> tuple[int, Curve]:
+def play_learning_curve(settings: Settings, *, table: bool) -> tuple[int, LearningCurve]:
     """Play a test run for each number of ``--after``, and print the finished runs as `planbook stats` does.
 
     Raises BadArgument if the library is not a run of `planbook build` with enough tasks, or BadRun if a run cannot be
@@ -136,7 +136,7 @@ def play_curve(settings: Settings, *, table: bool) -> tuple[int, Curve]:
     rows = group_rows([read_folder(folder, price) for folder in folders], ("after",))
     print_parts(console(), group_parts(rows) if rows else ())
     compared = with_table(summary).table if table else None
-    return series.exit_code, Curve(library=config.library, rows=rows, table=compared)
+    return series.exit_code, LearningCurve(library=config.library, rows=rows, table=compared)
 
 
 # The option --table

@@ -50,7 +50,9 @@ def group_rows(runs: Sequence[RunResults], setting_names: Sequence[str] = ()) ->
 
 
 def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, LearningPayoff | None]:
-    """Return a dict from each group to its cost per solved task, without and with learning.
+    """Return a dict that maps each group to its cost per solved task, without and with the cost of learning.
+
+    The cost is None if a run of the group is a fork, or if the cost of earlier learning is unknown.
 
     A group is compared with the first group that uses no learned knowledge, and whose settings and inputs are the same
     apart from seeds and knowledge. A group is not compared if it contains runs of `planbook build`, or if its own runs
@@ -62,8 +64,8 @@ def payoff_by_group(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Lea
         if not payoff or not payoff.has_learned or any(run.is_building_run for run in groups[name]):
             continue  # a run of `planbook build` plays different tasks
         pooled = {other: (*groups[name], *groups[other]) for other in baselines}
-        same = (other for other, runs in pooled.items() if not differing_names(runs, SEEDS, knowledge=False))
-        if baseline := next(same, None):
+        comparable = (other for other, runs in pooled.items() if not differing_names(runs, SEEDS, knowledge=False))
+        if baseline := next(comparable, None):
             payoffs[name] = payoff.compared_with(baseline, baselines[baseline])
     return payoffs
 

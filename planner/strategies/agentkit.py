@@ -32,7 +32,7 @@ from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import ROLE, GraphFile
 from planbook.planner.graph.traverse import NodeAnswered, run_pass
 from planbook.planner.prompts import PROMPTS
-from planbook.planner.strategies.base import Method, Options, model_task
+from planbook.planner.strategies.base import Method, Options, public_task_fields
 from planbook.planner.strategies.figures import Figures, PlayedEpisode, format_figure, mean_of
 
 GENERAL = "general"
@@ -133,7 +133,7 @@ def agentkit(episode: Episode, options: AgentKitOptions) -> None:
         limit = {"actions": options.actions_per_step} if options.actions_per_step else {}
         database.set("step", {"number": number, "nth": number + 1, "most": steps, **limit})
         _store_situation(episode, database, manual)
-        with episode.frame("step", helpers=episode.recall().helpers, task=model_task(episode)) as frame:
+        with episode.frame("step", helpers=episode.recall().helpers, task=public_task_fields(episode)) as frame:
             try:
                 result = run_pass(
                     graph, database, frame.scope, number=number, hooks=file.hooks, max_concurrent=options.max_concurrent

@@ -21,7 +21,7 @@ from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.replies import as_plan, as_text
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, match_goal, model_task
+from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, match_goal, public_task_fields
 from planbook.planner.strategies.without_model import procedures
 from planbook.planner.trajectory import Trajectory, render_trajectory
 from planbook.planner.types import Outcome, Record
@@ -70,7 +70,7 @@ def automanual(episode: Episode, options: AutoManualOptions) -> None:
         if procedures(episode, options, recall):
             return
         procedure_result = _procedure_result(episode, recall)
-    with episode.frame("plan", helpers=recall.helpers, task=model_task(episode)):
+    with episode.frame("plan", helpers=recall.helpers, task=public_task_fields(episode)):
         ask_and_run(
             episode,
             PLANNER_ROLE,

@@ -125,7 +125,7 @@ class Options(BaseModel):
         return self.model_dump(mode="json")
 
     def prompt_sources(self, environment: str) -> Mapping[str, str]:
-        """Return the texts besides templates from which prompts are made, such as a graph file or its hooks' code.
+        """Return the texts other than templates that are used to make prompts, such as a graph file or its hooks' code.
 
         The result maps a description of each text to the text. A run records the digests of the texts.
         """
@@ -144,7 +144,7 @@ class Method:
     demonstrations: tuple[str, ...] = ()
     """Names of the demonstrations that the method shows to models (``Recall.demonstrations``)."""
     conditional_roles: Mapping[str, IsAsked] = field(default_factory=dict)
-    """Maps each role that is asked only under some conditions to a function that checks them."""
+    """For each role that is asked only under certain conditions, the function that checks these conditions."""
     fallback_demonstrations: tuple[str, ...] = ()
     """Names of the demonstrations that are shown only if another one is missing."""
     roles_from_options: Callable[[Any, str], Collection[str]] = lambda options, environment: ()
@@ -159,7 +159,10 @@ class Method:
     """Maps the relative path of each prompt file to the file (``Prompts.files``). A run records the files' digests."""
 
     def asks(self, role: str, options: BaseModel, environment: Environment) -> bool:
-        """Return True if the role is asked with these options in this environment, even before it is first reset."""
+        """Return True if the method asks the role, given its options and the environment.
+
+        The environment may be one that has not begun any task.
+        """
         is_asked = self.conditional_roles.get(role)
         return role in self.roles and (is_asked is None or is_asked(options, environment))
 
@@ -213,8 +216,8 @@ def system_message(episode: Episode, template: str, **variables: object) -> Mess
     return prompt.system(**{name: available[name]() for name in added}, **variables)
 
 
-def model_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the fields of ``task`` to replace for a model's plan code: ``params``, reduced to what models may know."""
+def public_task_fields(episode: Episode) -> Mapping[str, JsonValue]:
+    """Return the fields that replace those of ``task`` in a model's plan code: the ``params`` that models may know."""
     return {"params": dict(episode.environment.public_params(episode.task))}
 
 
@@ -310,7 +313,7 @@ def _type_reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]
             return Match()
         if set(answer.params) != params.get(answer.type):
             raise ValueError(
-                f"{answer.type!r} with {sorted(answer.params)} is not one of the types with its parameters"
+                f"none of the types is named {answer.type!r} and has exactly the parameters {sorted(answer.params)}"
             )
         return Match(type=answer.type, params=dict(answer.params), by=MODEL)
 

@@ -18,7 +18,7 @@ from planbook.planner.episode import Episode
 from planbook.planner.frames import Frame
 from planbook.planner.memory import Match, Recall
 from planbook.planner.procedure_files import Procedure
-from planbook.planner.strategies.base import Method, Options, match_goal, model_task
+from planbook.planner.strategies.base import Method, Options, match_goal, public_task_fields
 
 # Random actions, the baseline of the AgentKit paper (table 1). Each cell takes one action.
 
@@ -120,7 +120,7 @@ def given_code(episode: Episode, options: GivenCode) -> None:
 
 
 def _frame(episode: Episode, plan: GivenCode, match: Match | None = None) -> AbstractContextManager[Frame]:
-    task = model_task(episode) if plan.public_params_only else {}
+    task = public_task_fields(episode) if plan.public_params_only else {}
     if match:
         task = {"type": match.type, "params": match.params}
     return episode.frame("plan", helpers=plan.helpers, task=task, dry_run=match is not None)

@@ -45,14 +45,17 @@ from planbook.sandbox.types import Fault, FaultKind
 _LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _SCOPE = re.compile(r"(?<![^\W\d])(?:def|lambda|class)\b|for\b")
-"""Matches a word that may begin a function, class or comprehension: ``for`` even after a digit, as in ``1for``."""
+"""Matches a word that may begin a function, class or comprehension.
+
+A ``for`` also counts at the end of a longer word, since it may directly follow a number, as in ``1for`` or ``1jfor``.
+"""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 _LONG_MODULE = re.compile(r"(?:\b(?:from|import)\b|,)[\s\\.]*+(?:[0-9A-Za-z_\x80-\U0010ffff]++[\s\\]*+\.[\s\\]*+){100}")
 """Matches an import of a module with more than 100 dotted parts. CPython keeps a copy of its name up to each dot."""
 _NON_ASCII_RUN = re.compile(r"[^\x00-\x7f]{100,}")
 MAX_MARKS = 100
-"""Maximum number of combining characters, such as accents, in a row. CPython sorts those of a name, in a time that
-grows with the square of their number.
+"""Maximum number of combining characters, such as accents, in a row. When CPython normalizes a name, it sorts
+these characters, which takes time proportional to the square of their number.
 """
 _LONG_INTEGER = re.compile(r"0[xXoObB][0-9a-fA-F_]{3500}")
 MAX_INTEGER_BITS = 14_284
@@ -65,7 +68,7 @@ pair of braces separately, which is slow.
 """
 MAX_SHOWN_CHARS = 300
 """Maximum number of characters of a source line in a fault."""
-MAX_LOOKUPS = 4_000_000
+MAX_WORDS_TIMES_SCOPES = 4_000_000
 """Maximum product of the number of different words in a source and the number of its scopes.
 
 A scope is a function, class or comprehension. For each scope, CPython copies the names of the functions around it. In
@@ -85,7 +88,7 @@ def parse_source(source: str, name: str = "<plan>") -> ast.Module:
 
     Raises what ``ast.parse`` raises, or SyntaxError if parsing or compiling the source would take too long.
     """
-    if len(set(_WORD.findall(source))) * len(_SCOPE.findall(source)) > MAX_LOOKUPS:
+    if len(set(_WORD.findall(source))) * len(_SCOPE.findall(source)) > MAX_WORDS_TIMES_SCOPES:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if sys.version_info < (3, 12) and source.count("{") > MAX_FSTRING_BRACES and _F_STRING.search(source):
         raise SyntaxError("too many f-string fields in one piece of code", (name, 1, 1, None))
@@ -143,7 +146,7 @@ MAX_CACHED_CHARS = 16 << 20
 """Maximum number of characters in the cache: those of the sources, and of the compiled code in base64."""
 MAX_CODE = 1 << 20
 """Maximum size of compiled code in bytes. Even a short source can exceed it, since CPython multiplies constants when it
-compiles: ``"ab" * 2000``, a thousand times, would take 4 MB.
+compiles: a thousand different expressions such as ``"ab" * 2000`` would take 4 MB.
 """
 MAX_MESSAGE = 300
 """Maximum number of characters of a fault's message."""
@@ -232,7 +235,7 @@ def _compile(
         raise PolicyRefused(_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}"))
     try:
         tree = tree or parse_source(source, file)
-        if problem := too_large(tree):
+        if problem := size_problem(tree):
             raise PolicyRefused(problem)
         names = frozenset[str]() if bound_elsewhere is None else _apply_policy(tree, bound_elsewhere, context)
         return _compile_tree(tree, file, context._replace(names=names))
@@ -271,7 +274,7 @@ def _apply_policy(tree: ast.Module, bound_elsewhere: Iterable[str], context: Com
     return context.names if len(names) == len(context.names) else names
 
 
-def too_large(tree: ast.Module) -> Fault | None:
+def size_problem(tree: ast.Module) -> Fault | None:
     """Return a fault if the tree is too large to walk recursively or to compile quickly, else None."""
     level: list[ast.AST] = [tree]
     has_finally = False

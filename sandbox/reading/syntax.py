@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser
 
-from planbook.sandbox.policy.compiler import code_lines, compile_tree, parse_source, shown_line, too_large
+from planbook.sandbox.policy.compiler import code_lines, compile_tree, parse_source, shown_line, size_problem
 from planbook.sandbox.policy.rules import MAX_SOURCE, syntax_hint
 from planbook.sandbox.types import Fault, FaultKind
 
@@ -56,7 +56,7 @@ def _too_long(code: str) -> str:
 
 def compile_error(code: str, tree: ast.Module) -> Fault | None:
     """Return a fault if the parsed code cannot be compiled, as with a misplaced ``return``, or else None."""
-    if problem := too_large(tree):
+    if problem := size_problem(tree):
         return _fault(code, problem.message, problem.line, problem.hint, problem.column)
     try:
         compile_tree(tree, FILENAME)

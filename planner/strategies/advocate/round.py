@@ -16,7 +16,7 @@ from planbook.planner.journal import Span
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, FailedRound, ModelCalls, normal_form
 from planbook.planner.strategies.advocate.tree import BranchTried, Node, PlanMade
-from planbook.planner.strategies.base import model_task, play_in_rounds
+from planbook.planner.strategies.base import play_in_rounds, public_task_fields
 from planbook.planner.types import FeedbackKind, Plan, RenderedText, Step
 
 NOTE_DOWN = "note_down"
@@ -293,7 +293,7 @@ def play_rounds(
     def play_one(number: int) -> None:
         notebook, known_rounds = (shared_notebook, tuple(earlier)) if reflects else (Notebook(), ())
         functions, helpers = notebook.functions(episode), episode.recall().helpers
-        with episode.frame("act", functions, helpers, task=model_task(episode)) as frame:
+        with episode.frame("act", functions, helpers, task=public_task_fields(episode)) as frame:
             search = SearchRound(episode, frame, options, notebook, number, known_rounds, revision=bool(earlier))
             try:
                 play(search)
