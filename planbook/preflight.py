@@ -5,7 +5,7 @@ since it began, and refuse to mix episodes that were played under different cond
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from planbook import knowledge
 from planbook.config import FOUND, Config
 from planbook.console import ERRORS
-from planbook.envs import Task, validation_faults
+from planbook.envs import MissingRequirement, Task, validation_faults
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import current_inputs
 from planbook.knowledge import check_ablations, learned_event, learning_scope, memory_of
@@ -48,7 +48,7 @@ def check_settings(config: Config, execution: Execution) -> None:
 
 
 def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
-    """Warn about missing demonstrations, and about goals without a procedure.
+    """Warn about missing demonstrations, goals without a procedure, and a ``--dry-run`` without effect.
 
     Raises BadArgument if the run plays procedures, but there is no procedure for any of its tasks.
     """
@@ -57,6 +57,9 @@ def check_knowledge(config: Config, tasks: Sequence[Task]) -> None:
         return
     if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
         _check_procedures(memory, config, tasks)
+    if config.dry_run and config.environment.preconditions(tasks[0], config.environment_options) is None:
+        name = config.environment.name
+        ERRORS.print(f"--dry-run has no effect: {name} declares no preconditions for its actions.", style="yellow")
     if message := missing_demonstrations_warning(config):
         ERRORS.print(message, style="yellow")
 
@@ -218,6 +221,35 @@ def report_changes_since_build(library: Path, current: RunInputs) -> None:
     code = [change for change in data if change.name.startswith(("the ", "module"))]
     if code:
         ERRORS.print(f"The environment has changed since {library} was built: {_join(code)}.", style="yellow")
+
+
+def report_tasks_learned_from(config: Config, tasks: Sequence[Task]) -> None:
+    """Warn if the library, which may be a run or its folder ``learned``, was learned from some of the tasks."""
+    if config.learning is not None:
+        return
+    learned = _tasks_learned_from(config.library_folder, config.after)
+    if used := sum(_identity(task) in learned for task in tasks):
+        which = f"{used} of the {len(tasks)} tasks" if len(tasks) > 1 else "The task"
+        were, their = ("were", "their") if used > 1 else ("was", "its")
+        what = f"{which} {were} used to learn the library {config.library_folder}"
+        ERRORS.print(f"{what}; {their} results say nothing about new tasks.", style="yellow")
+
+
+def _tasks_learned_from(library: Path, after: int | None) -> set[tuple[str, int, str]]:
+    """Return the identities of the first ``after`` tasks of a run of `planbook build` that it played."""
+    folder = library if is_run(library) else library.parent
+    if not is_run(folder) or (folder != library and library.name != "learned"):
+        return set()
+    with suppress(BadRun, MissingRequirement), closing(Run.open(folder)) as run:  # `learned` is enough to play
+        endings = finished_endings(run) if run.config.learning else {}
+        entries = [entry for entry in run.entries()[:after] if entry.index in endings]
+        return {_identity(entry.task) for entry in entries if endings[entry.index].outcome.played}
+    return set()
+
+
+def _identity(task: Task) -> tuple[str, int, str]:
+    """Return what distinguishes a task. The goal is included, since two task files may contain the same ids."""
+    return task.id, task.seed, task.goal
 
 
 def _refuse_other_release(run: Run, plays_again: bool) -> None:

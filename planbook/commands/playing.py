@@ -26,6 +26,7 @@ from planbook.preflight import (
     print_paper_settings,
     report_changes,
     report_changes_since_build,
+    report_tasks_learned_from,
 )
 from planbook.results import RunResults, read_run
 from planbook.results.learning_cost import cost_line, payoff_line
@@ -126,6 +127,7 @@ def play(
         print_paper_settings(config)
     inputs = current_inputs(config, tasks, execution.prices)
     report_changes_since_build(config.library_folder, inputs)
+    report_tasks_learned_from(config, tasks)
     folder = out or new_folder(config)
     unjudgeable = config.environment.unjudgeable(config.selection, config.environment_options)
     run = Run.create(

@@ -452,6 +452,9 @@ def test_an_environment_without_preconditions_is_reported(tmp_path: Path) -> Non
     (tmp_path / "plan.py").write_text("agent.look()\n")
     checked = succeed("check", tmp_path / "plan.py", "--env", tmp_path / "shelf.py", "--task", "look/0")
     assert "dry run on look/0: shelf declares no preconditions for its actions" in checked.printed
+    task = ("--task", "look/0", "--out", tmp_path / "run")
+    played = succeed("exec", tmp_path / "plan.py", "--env", tmp_path / "shelf.py", *task, "--dry-run")
+    assert played.stderr.count("--dry-run has no effect: shelf declares no preconditions for its actions.") == 1
 
 
 def test_all_procedures_of_a_module_are_checked_with_the_lines_of_the_file(tmp_path: Path) -> None:

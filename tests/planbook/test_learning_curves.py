@@ -114,6 +114,27 @@ def test_planners_have_the_manual_only_at_the_point_for_which_it_was_written(lib
     assert ["# Manual of" in plan for plan in plans] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("folder", "options", "warning"),
+    [
+        ("", (), "2 of the 5 tasks were used to learn the library {}; their results say nothing about new tasks."),
+        ("learned", (), "2 of the 5 tasks were used to learn the library {}; their"),
+        ("", ("--after", 1), "1 of the 5 tasks was used to learn the library {}; its"),
+        ("", ("--after", 0), ""),
+    ],
+)
+def test_tasks_that_were_learned_from_are_named(
+    folder: str, options: tuple[object, ...], warning: str, library: Path, tmp_path: Path
+) -> None:
+    with closing(Run.open(library)) as run:
+        ids = [entry.task.id for entry in run.entries()]
+    tasks = [word for task in (*ids, "fetch/1000") for word in ("--task", task)]
+    used = ("--library", library / folder, "--model", "none", *options)
+    tested = invoke("test", *TOY, *tasks, *used, "--out", tmp_path / "test")
+    assert warning.format(library / folder) in tested.stderr
+    assert bool(warning) == ("used to learn" in tested.stderr)
+
+
 def test_the_same_command_continues_a_stopped_curve(library: Path, tmp_path: Path) -> None:
     tasks = ("--types", "fetch", "--seeds", "0-2", "--library", library, "--after", "0,4")
     command = ("test", *TOY, "--model", scripted(), *tasks, "--out", tmp_path / "curve", "--json")
