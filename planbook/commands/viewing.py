@@ -134,7 +134,12 @@ def _heading(
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
-@click.option("--out", default=None, type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
+@click.option(
+    "--out",
+    default=None,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write (default: RUN/report.html, or ./report.html for several runs).",
+)
 @PRICES
 @JSON
 def report(runs: tuple[Path, ...], out: Path | None, prices: Path | None) -> CommandResult:

@@ -25,6 +25,7 @@ from pydantic import BaseModel
 from planbook import errors
 from planbook.atomic_files import open_output
 from planbook.console import ERRORS, console
+from planbook.errors import BadArgument
 from planbook.report.elements import Node
 from planbook.report.episodes import DocumentPacker, episode_document, escape_json, outside_document, row
 from planbook.report.sections import comparison, sections
@@ -33,6 +34,7 @@ from planbook.runs import Run, without_folders
 from planbook.spending import load_pricing
 
 DEFAULT_NAME = "report.html"
+TITLE_END = "· planbook report"
 
 
 class ReportResult(BaseModel):
@@ -48,11 +50,13 @@ def report_runs(folders: Sequence[Path], out: Path | None, prices: Path | None =
     By default, the page about one run is written into the run's folder, and a page about several runs into the current
     folder. ``prices`` is a file with a price table. By default, each run's own prices are used.
 
-    Raises BadRun if a run cannot be read, BadArgument if the file cannot be written, or BadPrices if the price table is
-    invalid.
+    Raises BadRun if a run cannot be read, BadArgument if the file cannot be written, or if ``out`` is None and the file
+    is not a report, or BadPrices if the price table is invalid.
     """
     price = load_pricing(prices) if prices else None
     target = out or (folders[0] / DEFAULT_NAME if len(folders) == 1 else Path(DEFAULT_NAME))
+    if out is None and target.is_file() and not _is_report(target):
+        raise BadArgument(f"{target} exists and is not a report of planbook; name the file to write with --out")
     with ExitStack() as stack:
         runs = [stack.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]
         for run in runs:
@@ -65,6 +69,12 @@ def report_runs(folders: Sequence[Path], out: Path | None, prices: Path | None =
     size = f"{reported.bytes / 1e6:.1f} MB" if reported.bytes >= 1e5 else f"{reported.bytes / 1e3:.0f} kB"
     console().print(f"{target} ({size})", soft_wrap=True)
     return errors.OK, reported
+
+
+def _is_report(path: Path) -> bool:
+    """Return True if a file has the title of a report near its beginning."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return f"{TITLE_END}</title>" in file.read(100_000)
 
 
 def _distinct_names(folders: Sequence[Path]) -> list[str]:
@@ -87,7 +97,7 @@ def write_page(runs: Sequence[RunResults], out: Path) -> None:
     packer = DocumentPacker()
     all_run_data = [_packed_run_data(number, run, packer) for number, run in enumerate(runs)]
     compared = escape_json(list(comparison(runs))) if len(runs) > 1 else []
-    title = f"{', '.join(run.name for run in runs)} · planbook report"
+    title = f"{', '.join(run.name for run in runs)} {TITLE_END}"
     with open_output(out) as file:
         for piece in page_pieces(all_run_data, title, compared, packer.chunks()):
             file.write(piece.encode("utf-8", "backslashreplace"))

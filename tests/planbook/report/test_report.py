@@ -218,3 +218,16 @@ def test_the_page_is_written_beside_its_run_or_into_the_current_folder(tmp_path:
     both = planbook("report", one, folder, cwd=tmp_path)
     assert both.stdout.startswith("report.html ("), both.stderr
     assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_only_out_replaces_a_file_that_is_not_a_report(tmp_path: Path) -> None:
+    run = write_closed_run(tmp_path / "run", many_endings, [SOLVED])
+    file = run / "report.html"
+    file.write_text("mine")
+    refused = planbook("report", run)
+    assert refused.returncode == 2
+    assert f"{file} exists and is not a report of planbook" in refused.stderr
+    assert file.read_text() == "mine"
+    for out in (("--out", file), ()):
+        assert planbook("report", run, *out).returncode == 0
+    assert file.read_text() != "mine"
