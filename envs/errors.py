@@ -106,5 +106,6 @@ def validation_faults(error: "ValidationError", root: str = "") -> list[str]:
     faults = []
     for fault in error.errors(include_input=False):
         place, problem = ".".join(map(str, fault["loc"])) or root, fault["msg"].removeprefix("Value error, ")
+        problem = problem.replace("valid tuple", "valid list")  # users write JSON, which has no tuples
         faults.append(f"{place}: {problem}" if place else problem)
     return faults

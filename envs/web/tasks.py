@@ -207,9 +207,9 @@ def load_tasks(
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise BadSelection(f"the task file {path} must contain a list of at least one task, each of them an object")
     convert = partial(webarena.convert_task, sites=sites or {}, logins=logins)
-    tasks = [_task(entry, f"{path}, task {number}", convert) for number, entry in enumerate(entries)]
+    tasks = [_task(entry, f"{path}, task {number}", convert) for number, entry in enumerate(entries, 1)]
     if repeated := sorted(task_id for task_id, count in Counter(task.id for task in tasks).items() if count > 1):
-        raise BadSelection(f"the task file {path} contains the ids {', '.join(repeated)} more than once")
+        raise BadSelection(f"the task file {path} gives the same id to several tasks: {', '.join(repeated)}")
     return tasks
 
 
