@@ -16,7 +16,10 @@ from planbook.planner.types import Record
 from planbook.sandbox import Fault, bound_names, check_procedure, parse
 
 LEARNED = "learnt from "
-"""Beginning of the header line ``source`` of a procedure that a model wrote. Recorded prompts contain this spelling."""
+"""Beginning of the header line ``source`` of a procedure that a model wrote.
+
+It says "learnt", not "learned" as elsewhere, because recorded prompts contain it.
+"""
 
 
 class Procedure(Record):

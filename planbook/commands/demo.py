@@ -20,7 +20,7 @@ WEB_RUN = (
 )
 PLANNERS_TITLE = (
     "2. ADaPT breaks down a household task, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks ahead; the "
-    "model's replies are recorded, a few of them before their prompts were reworded."
+    "model's replies are recorded, most of them before their prompts were reworded."
 )
 PLANNER_RUNS = (
     "run --env alfworld --split generated --task generated/pick_clean_then_place/0 --planner adapt "

@@ -1,6 +1,7 @@
 """The commands `envs`, `planners` and `bench`, which list environments and planning methods, and run benchmarks."""
 
 import dataclasses
+import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -111,10 +112,15 @@ def _action_table(environment: type[Environment]) -> Table:
     table = _facts_table("what a plan may call", show_lines=True)
     for spec in (*environment.actions.values(), *environment.queries.values()):
         parameters = ", ".join(map(str, spec.signature.parameters.values()))
-        table.add_row(f"{AGENT}.{spec.name}({parameters})", f"{spec.doc}\n{spec.example}".strip())
+        table.add_row(f"{AGENT}.{spec.name}({parameters})", f"{_plain(spec.doc)}\n{spec.example}".strip())
     for name, doc in environment.attributes.items():
-        table.add_row(f"{AGENT}.{name}", doc)
+        table.add_row(f"{AGENT}.{name}", _plain(doc))
     return table
+
+
+def _plain(doc: str) -> str:
+    """Return a docstring without the double backticks around names."""
+    return re.sub(r"(?<!`)``([^`]+)``(?!`)", r"\1", doc)
 
 
 def _describe_call(spec: ActionSpec) -> str:

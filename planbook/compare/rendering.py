@@ -5,7 +5,7 @@ from string import ascii_uppercase
 
 from planbook.compare import ChangedPair, RunComparison
 from planbook.compare.differences import MCNEMAR, SIGNIFICANCE, Difference, SolvedDifference, format_points
-from planbook.compare.settings import abridged
+from planbook.compare.settings import UNSET, abridged
 from planbook.planner import Grid
 from planbook.results.learning_cost import payoff_table
 from planbook.results.statistics import MIN_TASKS, Estimate
@@ -48,14 +48,16 @@ def comparison_parts(comparisons: Mapping[str, RunComparison], first_letter: str
         )
 
 
+def _shown(value: str) -> str:
+    return "not set" if value == UNSET else abridged(value)
+
+
 def _parts_of_comparison(compared: RunComparison, letters: Letters) -> Iterator[Grid | str]:
     first, second = letters
     yield f"{first}: {compared.first.run}"
     yield f"{second}: {compared.second.run}"
     yield "Settings that differ:" if compared.settings else "Both runs have the same settings and versions."
-    yield from (
-        f"  {row.name}: {abridged(row.first)}; in {second}: {abridged(row.second)}" for row in compared.settings
-    )
+    yield from (f"  {row.name}: {_shown(row.first)}; in {second}: {_shown(row.second)}" for row in compared.settings)
     yield from _unpaired_lines(compared, letters)
     yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _solved_table(compared, letters)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from planbook.envs import ModuleLoadError, execute_module
+from planbook.envs import ModuleLoadError, error_location, execute_module
 from planbook.planner.errors import ModelError, ModelRefused, UnknownModel
 from planbook.planner.models.types import (
     Message,
@@ -50,7 +50,9 @@ class ScriptedModel:
         except ModelError:
             raise  # a script may simulate the failure of a model
         except Exception as error:
-            raise ModelRefused(f"the script of {self.name} raised {type(error).__name__}: {error}") from error
+            place = error_location(error, skipped_folders=[Path(__file__).parent])[0]
+            message = f"the script of {self.name} raised {type(error).__name__}: {error}{place and f' ({place})'}"
+            raise ModelRefused(message) from error
         if not isinstance(reply, str):
             raise ModelRefused(f"the script of {self.name} returned a {type(reply).__name__}; it must return a str")
         text, finish = pass_on(reply, on_text)

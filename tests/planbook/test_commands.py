@@ -181,6 +181,7 @@ def test_an_environment_is_listed_with_the_values_of_its_options() -> None:
     found = result(finished)["worlds"]["web"]["options"]
     assert found["allowed"]["values"] == "[string, ...]"
     assert "│ [string, ...] " in finished.stderr
+    assert "press Enter unless enter is False" in finished.stderr
     assert found["patience"]["values"] == "number above 0 to 120"
     assert found["tasks"] == {"values": "path or null", "default": None, "description": found["tasks"]["description"]}
 

@@ -300,7 +300,7 @@ def test_a_long_setting_is_shortened_and_an_empty_one_is_quoted(tmp_path: Path) 
     write_run(tmp_path / "b", [FAILED], planner_options={"code": PLAN})
     text = printed(compared(tmp_path / "a", tmp_path / "b"), width=200)
     (line,) = (line for line in text.splitlines() if "planner_options.code" in line)
-    assert "in B: for box in boxes: agent.open(box) for box in boxes: ... (646 characters, SHA-256 " in line
+    assert " not set; in B: for box in boxes: agent.open(box) for box in boxes: ... (646 characters, SHA-256 " in line
 
 
 METHOD = """

@@ -267,7 +267,7 @@ function drawCall(call, scope, context) {
   return details("asked", [make("b", {}, call.role), " was asked ", make("code", {}, call.template), " ",
     (verdict || opening) && [make("q", { class: "reply-begins" }, verdict && [badge(verdict, verdict === "YES" ? "good" : "error"), " "], opening), " "], make("small", {}, notes.join(", "))],
   make("p", { class: "facts" }, call.model, servedAs, "; ", facts.join("; "), "."),
-  (call.left_out || call.cut_characters) && make("p", { class: "cut" }, `To fit the context, ${counted(call.left_out ?? 0, "message")} and ${counted(call.cut_characters ?? 0, "character")} were left out of this prompt.`),
+  (call.left_out || call.cut_characters) && make("p", { class: "cut" }, `Cut to fit the context: ${counted(call.left_out ?? 0, "message")} and ${counted(call.cut_characters ?? 0, "character")} were left out of this prompt.`),
   !messages.length && make("p", { class: "note" }, "This prompt is only in the store."),
   messages, reply.reasoning && details("message", "reasoning", make("pre", {}, reply.reasoning)),
   make("div", { class: "message reply", id: `${id}-reply` }, make("b", {}, "reply"), make("pre", {}, reply.text)));

@@ -1,6 +1,7 @@
 """The scripted model, which is part of the public interface."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_a_failing_script_is_named_and_may_raise_errors_of_models() -> None:
     def full(messages: object, sampling: object) -> str:
         raise ContextExceeded("full")
 
-    with pytest.raises(ModelRefused, match=r"script of scripted raised KeyError: 'gone'"):
+    with pytest.raises(ModelRefused, match=rf"scripted raised KeyError: 'gone' \({Path(__file__).name}:\d+\)$"):
         ScriptedModel(broken).complete(ASK, Sampling())
     with pytest.raises(ContextExceeded, match="full"):
         ScriptedModel(full).complete(ASK, Sampling())
