@@ -13,6 +13,7 @@ from planbook.planner.graph.checks import AGENT_VALUES
 from planbook.planner.graph.node import GraphFile
 from planbook.planner.strategies.agentkit import MAX_IDLE, AgentKitOptions, roles_of
 from planbook.sandbox import Sandbox
+from tests.pages import ROOT
 from tests.planner import episode_kit
 from tests.planner.episode_kit import SOLVE, TASK, code
 from tests.planner.node_models import NodeModels, Reply, played
@@ -58,7 +59,7 @@ def test_the_checks_know_the_values_that_graphs_find(sandbox: Sandbox, tmp_path:
     played(sandbox, nodes, "toy", TASK.id, options={"graph": str(path), "steps": 2, "actions_per_step": 1})
     found = set(re.findall(r'^ *"(\w+)":', nodes.asked[-1][2], flags=re.MULTILINE))
     assert found == {name for names in AGENT_VALUES.values() for name in names} - {"manual", "knowledge"}
-    documented = set(re.findall(r"`db\.(\w+\.\w+)`", Path("docs/graphs.md").read_text()))
+    documented = set(re.findall(r"`db\.(\w+\.\w+)`", (ROOT / "docs" / "graphs.md").read_text()))
     assert documented >= {f"{group}.{name}" for group, names in AGENT_VALUES.items() for name in names}
 
 
