@@ -198,6 +198,7 @@ def report_changes(run: Run, execution: Execution, *, plays_again: bool = False)
         ERRORS.print(f"This run began with different versions: {_join(new_versions)}.", style="yellow")
     if new_inputs:
         ERRORS.print(f"This run began with different inputs: {_join(new_inputs)}.", style="yellow")
+    _report_unused_files(run.config)
     since_latest = changed_inputs(_latest_inputs(run), current)
     refused = [change for change in since_latest if change.part in DECISIVE]
     if refused and not execution.allow_changed and _would_mix_episodes(run, plays_again):
@@ -209,6 +210,19 @@ def report_changes(run: Run, execution: Execution, *, plays_again: bool = False)
     recorded: list[JsonValue] = [str(change) for change in (*new_versions, *new_inputs)]
     must_record = recorded or since_latest  # even if nothing differs from the original inputs any more
     return {"changed": recorded, INPUTS_KEY: current.model_dump(mode="json")} if must_record else {}
+
+
+def _report_unused_files(config: Config) -> None:
+    """Print which files have changed since the run stored their texts, since the run will not use the changed files."""
+    options = method(config.planner).options.model_validate(config.planner_options)
+    for path, text in options.stored_texts().items():
+        with suppress(OSError):
+            if path.read_text("utf-8-sig", errors="replace") != text:
+                ERRORS.print(
+                    f"{path} has changed since this run began. This run keeps the old text; to use the new one, begin "
+                    "another run with --out.",
+                    style="yellow",
+                )
 
 
 def report_changes_since_build(library: Path, current: RunInputs) -> None:

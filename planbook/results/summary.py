@@ -326,8 +326,8 @@ def failure_lines(summary: Summary) -> Iterable[str]:
         yield f"Not solved, by cause: {causes}."
     if summary.unplayed:
         yield (
-            "Broken (a fault of the environment, the method or planbook) and unplayed episodes count as not solved: "
-            f"{summary.unplayed} of {summary.tasks}."
+            "Broken (a fault of the environment, the method, its files or planbook) and unplayed episodes count as not "
+            f"solved: {summary.unplayed} of {summary.tasks}."
         )
     yield from _message_lines(
         summary.unjudged_messages, "Not judged here, so not counted as solved: {}; {}", "unjudged"

@@ -123,9 +123,14 @@ def with_current_paths(config: Config, folder: Path, digests: Collection[str] = 
 MAX_SHOWN_CHARS = 80
 """Maximum total length of two differing values that a message shows."""
 
+GRAPH_TEXTS = ("planner_options.text", "planner_options.graph")
+"""Settings that may hold the text of a graph file."""
+
 
 def describe_difference(name: str, existing: Any, new: Any) -> str:
     """Return the option that sets a setting, followed by the existing and the new value if these are short."""
+    if name in GRAPH_TEXTS and isinstance(existing, str) and isinstance(new, str) and "\n" in existing + new:
+        return "the graph file has changed"
     flag = flag_of_setting(name, PlayingSettings.model_fields | BuildingSettings.model_fields)
     then, now = (dict(flatten_settings(value)).get("", "none") for value in (existing, new))
     is_shown = then != now and len(then + now) <= MAX_SHOWN_CHARS and "\n" not in then + now

@@ -25,8 +25,13 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 RESERVED = frozenset(
     {DATABASE, ANSWER, "loop", "self", *"true false none True False None and or not in is if else".split()}
 )
-AGENT_PATHS = ("world", "last", "step")
-"""Database paths that exist only in graphs that play an environment, that is, graphs with the key ``code``."""
+AGENT_VALUES: Mapping[str, tuple[str, ...]] = {
+    "world": tuple("goal about action_docs manual scene observation previous state knowledge left".split()),
+    "last": ("code", "feedback"),
+    "step": ("number", "nth", "most", "actions"),
+}
+"""Maps database paths that exist only in graphs that play an environment (those with the key ``code``) to the names of
+the values there."""
 PlacedFault = tuple[YamlPath, str]
 """A path in the YAML file, and the problem at this path."""
 MAX_NODES = 200
@@ -115,9 +120,13 @@ class _Checks:
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_shapes())
         """The database paths at which nodes store values, with the values' shapes. A path may occur twice."""
-        self._open_paths = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
+        self._agent_values = AGENT_VALUES if file.code is not None else {}
+        agent_paths = [f"{group}.{name}" for group, names in self._agent_values.items() for name in names]
+        has_finish_hook = any(node.finish for node in file.all_nodes)  # a finish hook may store more in each group
+        self._open_paths = {*file.inputs, *(self._agent_values if has_finish_hook else agent_paths)}
         """Paths whose values are unknown until the graph runs. Their values may have any parts."""
-        self._known_paths = [*paths_of(file.initial_values), *self._open_paths, *(path for path, _ in self._stored)]
+        stored_paths = (path for path, _ in self._stored)
+        self._known_paths = [*paths_of(file.initial_values), *self._agent_values, *self._open_paths, *stored_paths]
 
     def _stored_shapes(self) -> Iterator[tuple[str, Shape]]:
         for node in (place.node for place in self._places):
@@ -242,6 +251,9 @@ class _Checks:
         similar = suggestion(path, self._known_paths)
         if not self._is_complete and similar == ".":
             return ""  # a faulty part of the file, which was removed, may set it
+        group, _, name = path.partition(".")
+        if names := self._agent_values.get(group):
+            return f"nothing sets {path}{suggestion(name, names)} The values there are {', '.join(names)}"
         return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
 

@@ -97,6 +97,10 @@ class AgentKitOptions(Options):
         files = {hook.rpartition(":")[0] for hook in self.graph_file(environment).hooks if ":" in hook}
         return texts | {f"hooks {file}": (Path(name).parent / file).read_text("utf-8") for file in sorted(files)}
 
+    def stored_texts(self) -> Mapping[Path, str]:
+        """Map the graph file to its stored text."""
+        return {} if self.graph is None or self.text is None else {Path(self.graph): self.text}
+
     def graph_name(self, environment: str) -> str:
         """Return the name of the graph that is used in this environment."""
         return self.graph or (environment if (SHIPPED_GRAPHS / f"{environment}.yaml").is_file() else GENERAL)

@@ -131,6 +131,10 @@ class Options(BaseModel):
         """
         return {}
 
+    def stored_texts(self) -> Mapping[Path, str]:
+        """Map each file whose text is stored in the options to this text. A resumed run uses the text, not the file."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Method:

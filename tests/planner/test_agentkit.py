@@ -1,5 +1,6 @@
 """AgentKit: whole episodes with prompt graphs, on the toy environment and in the web shop."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 from planbook.envs.toy import Toy
 from planbook.planner import Ending, Episode, FeedbackKind, MemoryJournal, Outcome
 from planbook.planner.errors import BadGraphFile, ModelUnavailable
+from planbook.planner.graph.checks import AGENT_VALUES
 from planbook.planner.graph.node import GraphFile
 from planbook.planner.strategies.agentkit import MAX_IDLE, AgentKitOptions, roles_of
 from planbook.sandbox import Sandbox
+from tests.pages import ROOT
 from tests.planner import episode_kit
 from tests.planner.episode_kit import SOLVE, TASK, code
 from tests.planner.node_models import NodeModels, Reply, played
@@ -46,6 +49,18 @@ def play(
     sandbox: Sandbox, nodes: NodeModels, graph: str, *, steps: int | None = None, **settings: Any
 ) -> tuple[Ending, Episode]:
     return played(sandbox, nodes, "toy", TASK.id, options={"graph": graph, "steps": steps}, **settings)
+
+
+def test_the_checks_know_the_values_that_graphs_find(sandbox: Sandbox, tmp_path: Path) -> None:
+    path = tmp_path / "all.yaml"
+    prompt = "{{ db.world }} {{ db.last | default({}) }} {{ db.step }}"
+    path.write_text(f"code: act\nnodes:\n  act: {{prompt: '{prompt}', expect: code}}\n")
+    nodes = NodeModels({"act": code("agent.open('box_1')")})
+    played(sandbox, nodes, "toy", TASK.id, options={"graph": str(path), "steps": 2, "actions_per_step": 1})
+    found = set(re.findall(r'^ *"(\w+)":', nodes.asked[-1][2], flags=re.MULTILINE))
+    assert found == {name for names in AGENT_VALUES.values() for name in names} - {"manual", "knowledge"}
+    documented = set(re.findall(r"`db\.(\w+\.\w+)`", (ROOT / "docs" / "graphs.md").read_text()))
+    assert documented >= {f"{group}.{name}" for group, names in AGENT_VALUES.items() for name in names}
 
 
 def replies(**changes: Reply) -> dict[str, Reply]:

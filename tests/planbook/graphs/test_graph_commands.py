@@ -264,7 +264,7 @@ def test_a_folder_with_another_run_is_refused(tmp_path: Path, script: str) -> No
     assert "holds a run with other settings (planner_options.given.road: A bridge., now A ferry.)" in other
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
     changed = refusal(*arguments, "--set", "road=A bridge.")
-    assert "holds a run with other settings (planner_options.graph); name another folder with --out" in changed
+    assert "holds a run with other settings (the graph file has changed); name another folder with --out" in changed
     copy.write_text("nodes:\n  a: {prompt: x, compose: mine.py:f}\n")
     hooks.write_text("def f(composing):\n    return 'once'\n")
     hooked = ("graph", "run", copy, "--model", script, "--out", tmp_path / "hooked")

@@ -218,9 +218,10 @@ def test_a_run_keeps_its_graph_file_and_a_changed_graph_is_another_run(tmp_path:
     assert read_run_file(run)["config"]["planner_options"]["text"] == GRAPH
     assert {"graph mine", "node.j2"} <= read_run_file(run)["inputs"]["prompts"].keys()
     graph.write_text(GRAPH.replace("next line", "next two lines"))
-    assert "holds a run with other settings (planner_options.text)" in refusal(*command)
+    assert "holds a run with other settings (the graph file has changed)" in refusal(*command)
+    assert "has changed since this run began." in " ".join(succeed("run", "--resume", run).printed.split())
     graph.unlink()
-    succeed("run", "--resume", run)
+    assert "has changed" not in " ".join(succeed("run", "--resume", run).printed.split())
     assert "1 same" in invoke("rerun", run, "--out", tmp_path / "again").printed
 
 

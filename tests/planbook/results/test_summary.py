@@ -43,7 +43,8 @@ def test_broken_and_unplayed_episodes_count_as_not_solved() -> None:
     assert columns["tasks"] == ["2", "2", "4"]
     assert columns["95 % interval"] == ["9.5% to 90.5%", "-", "-"], "none over tasks that were not played"
     line = (
-        "Broken (a fault of the environment, the method or planbook) and unplayed episodes count as not solved: 2 of 4."
+        "Broken (a fault of the environment, the method, its files or planbook) and unplayed episodes count as not "
+        "solved: 2 of 4."
     )
     assert line in list(failure_lines(summary))
 
