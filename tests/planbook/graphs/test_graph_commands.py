@@ -282,6 +282,7 @@ def test_other_commands_say_that_the_folder_holds_the_run_of_a_graph(tmp_path: P
     for command in ("watch", "rules", "replay", "run --resume"):
         printed = invoke(*command.split(), tmp_path / "run").printed
         assert "holds passes of a prompt graph, without an environment" in printed
+    assert "found no run with episodes in an environment" in refusal("stats", tmp_path / "run")
 
 
 def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
