@@ -100,7 +100,11 @@ if TYPE_CHECKING:  # `X as X` tells type checkers that X is public
     from planbook.planner.graph.node import GraphFile as GraphFile, GraphNode as GraphNode
     from planbook.planner.graph.template_syntax import suggestion as suggestion
     from planbook.planner.graph.templating import value_text as value_text
-    from planbook.planner.graph.traverse import GRAPH_PROMPTS as GRAPH_PROMPTS, run_pass as run_pass
+    from planbook.planner.graph.traverse import (
+        GRAPH_PROMPTS as GRAPH_PROMPTS,
+        NodeAnswered as NodeAnswered,
+        run_pass as run_pass,
+    )
     from planbook.planner.journal import (
         INVOCATION as INVOCATION,
         OLD_SPAN_KINDS as OLD_SPAN_KINDS,

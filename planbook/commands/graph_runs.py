@@ -37,7 +37,7 @@ from planbook.planner import (
 )
 from planbook.runs import Run, new_folder
 from planbook.terminal import describe_spending
-from planbook.wording import counted
+from planbook.wording import counted, node_position
 from planbook.workers import Switches, in_threads, roles_of
 
 PRINTED_CHARS = 1_500
@@ -166,7 +166,7 @@ class _GraphPasses:
 
 def _node_line(body: Any, passes: int) -> str:
     """Describe a node and its answer. ``body`` is the collected data of the node's events."""
-    position = f"pass {body['number'] + 1}, layer {body['layer'] + 1}" if passes > 1 else f"layer {body['layer'] + 1}"
+    position = node_position(body) if passes > 1 else f"layer {body['layer'] + 1}"
     note = " (skipped: this answer is kept)" if body["skipped"] else ""
     answer = value_text(body["answer"])
     ellipsis = f"\n... {len(answer) - PRINTED_CHARS:,} characters more" if len(answer) > PRINTED_CHARS else ""

@@ -256,5 +256,5 @@ def _read_runs(folders: Iterable[Path], price: Pricing | None) -> tuple[list[Run
     for reason in unreadable.values():
         ERRORS.print(f"Left out: {reason}", style="yellow")
     if not results:
-        raise errors.BadRun("none of these runs can be read")
+        raise errors.BadRun("found no run with episodes in an environment that can be read")
     return list(results.values()), unreadable

@@ -26,6 +26,7 @@ from planbook.planner import (
     Feedback,
     FeedbackKind,
     Message,
+    NodeAnswered,
     Outcome,
     RecordedRecall,
     RecordedSpan,
@@ -35,7 +36,7 @@ from planbook.planner import (
     format_call,
     without_block_marks,
 )
-from planbook.wording import cause_text, counted, escape_control, outcome_text, score_text
+from planbook.wording import cause_text, counted, escape_control, node_position, outcome_text, score_text
 
 SHOWN_LINES, SHOWN_CHARS = 4, 400
 """A text is cut after this many lines or this many characters, whichever comes first."""
@@ -49,6 +50,8 @@ CELL_STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
 STEP_LINE = re.compile(rf"\d+\. {AGENT}\..* -> ")
 IN_TITLE = frozenset({"title", "done"})
 """Names of span data that are not listed, since the span's title or status already shows them."""
+NODE_POSITION = ("number", "layer")
+"""Names of the data of a graph's node that ``node_position`` describes."""
 RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
 """Maps fields of the recalled knowledge to the names under which they are printed."""
 Pieces = Iterator[RenderableType]
@@ -67,7 +70,7 @@ def _indented(piece: RenderableType, depth: int = 1) -> RenderableType:
 
 def _shortened(content: Any, style: str = "", lines: int = SHOWN_LINES) -> Text:
     """Return the beginning of a text. If it is not the whole text, add the number of the remaining characters."""
-    content = (content if isinstance(content, str) else repr(content)).strip()
+    content = (content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)).strip()
     start = "\n".join(content.splitlines()[:lines])[:SHOWN_CHARS].rstrip()
     left_out = len(content) - len(start)
     return safe_text(start, style).append(f" ... {counted(left_out, 'character')} more" if left_out else "", style=DIM)
@@ -80,18 +83,33 @@ def _titled(title: str, content: Text, style: str = DIM) -> Text:
 def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
     """Yield everything that happened in an episode. If ``prompts`` is true, this includes whole prompts and replies.
 
-    An item is indented below the innermost open span whose scope contains it.
+    An item is indented below the innermost open span to which its scope belongs. Nodes of a graph may be asked at the
+    same time, so all items of a span come before the next item outside it.
     """
-    open_spans = list[tuple[RecordedSpan, int]]()
+    open_spans = list[tuple[RecordedSpan, tuple[int, ...]]]()
+    placed = list[tuple[tuple[int, ...], RecordedSpan | Iterable[RenderableType]]]()
     for order, scope, content in sorted(_items(trajectory, prompts=prompts), key=itemgetter(0)):
-        open_spans = [(span, depth) for span, depth in open_spans if span.end is None or span.end > order]
-        depth = next((level + 1 for span, level in reversed(open_spans) if f"{scope}/".startswith(f"{span.scope}/")), 0)
+        open_spans = [(span, place) for span, place in open_spans if span.end is None or span.end > order]
+        place = (*next((outer for span, outer in reversed(open_spans) if _contains(span, scope)), ()), order)
         if isinstance(content, RecordedSpan):
-            open_spans.append((content, depth))
+            open_spans.append((content, place))
+        placed.append((place, content))
+    for place, content in sorted(placed, key=itemgetter(0)):
         pieces = _span(content) if isinstance(content, RecordedSpan) else content
-        yield from (_indented(piece, depth) for piece in pieces)
+        yield from (_indented(piece, len(place) - 1) for piece in pieces)
     if trajectory.ending.outcome is not Outcome.NOT_RUN:
         yield Text("Ended: ", style="bold").append_text(ending_text(trajectory.ending))
+
+
+def _is_graph_node(span: RecordedSpan) -> bool:
+    """Return whether a span is a node of a graph. A user's method may have spans of the same name with other data."""
+    return span.name == NodeAnswered.span and all(isinstance(span.data.get(name), int) for name in NODE_POSITION)
+
+
+def _contains(span: RecordedSpan, scope: str) -> bool:
+    """Return whether a scope belongs to a span. Each time a node of a graph is asked again, it gets a new scope."""
+    own_scope = span.scope.rpartition("/")[0] if _is_graph_node(span) else span.scope
+    return f"{scope}/".startswith(f"{own_scope}/")
 
 
 def _items(trajectory: Trajectory, *, prompts: bool) -> Iterator[Item]:
@@ -145,12 +163,17 @@ def _span(span: RecordedSpan) -> Pieces:
     """Yield the title and status of a span, followed by the parts of its data that the title does not contain."""
     name, status_if_ended = (f"{span.name} by", "none") if span.name == Claim.span else (span.name, "")
     line = Text(f"{name} ", style="bold").append_text(safe_text(span.title, "bold"))
+    hidden = IN_TITLE
+    if _is_graph_node(span):
+        line.append(f" [{node_position(span.data)}]", DIM)
+        hidden |= {*NODE_POSITION, "skipped"}
     if status := span.status or ("open" if span.end is None else status_if_ended):
         line.append(": ").append_text(safe_text(status, STYLES.get(status, NOTE)))
     yield line
     for name, value in span.data.items():
         in_title = isinstance(value, str) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", span.title)
-        if name not in IN_TITLE and value not in (None, "", [], {}, False) and not in_title:
+        is_empty = value in (None, "", [], {}, False) and (name != "answer" or value is None)
+        if name not in hidden and not is_empty and not in_title:
             yield _indented(_titled(name, _shortened(value, lines=2)))
 
 

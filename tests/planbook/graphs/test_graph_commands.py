@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -281,6 +282,7 @@ def test_other_commands_say_that_the_folder_holds_the_run_of_a_graph(tmp_path: P
     for command in ("watch", "rules", "replay", "run --resume"):
         printed = invoke(*command.split(), tmp_path / "run").printed
         assert "holds passes of a prompt graph, without an environment" in printed
+    assert "found no run with episodes in an environment" in refusal("stats", tmp_path / "run")
 
 
 def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
@@ -293,6 +295,34 @@ def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) ->
     assert [span["data"]["node"] for span in spans][:4] == ["users", "signs", "users:1", "users:2"]
     succeed("report", tmp_path / "run", "--out", tmp_path / "report.html")
     assert "reroute" in (tmp_path / "report.html").read_text()
+
+
+SLOW = """
+from pathlib import Path
+from time import sleep
+
+
+def answer(messages, sampling):
+    if messages[0].content == "menu":
+        sleep(0.2)
+        return "soup"
+    return "0" if Path(__file__).with_name("mended").exists() else "many"
+"""
+
+
+def test_questions_are_shown_below_their_node_even_if_nodes_are_asked_at_the_same_time(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SLOW)
+    (tmp_path / "two.yaml").write_text("nodes:\n  menu: {prompt: menu}\n  count: {prompt: count, expect: whole}\n")
+    model = ("--model", f"scripted:{tmp_path / 'script.py'}:answer", "--out", tmp_path / "run")
+    command = ("graph", "run", tmp_path / "two.yaml", *model, "--passes", 2, "--side-by-side", 2)
+    assert invoke(*command).returncode == 1
+    (tmp_path / "mended").touch()
+    succeed(*command)
+    shown = re.sub(r" \(.* tokens.*\)", "", succeed("show", tmp_path / "run", 0).stdout)
+    menu, count = "  answer: soup\n  graph was asked menu\n", "  graph was asked count\n"
+    for number, asked in ((1, 4), (2, 1)):
+        place = f"[pass {number}, layer 1]"
+        assert f"node menu {place}\n{menu}node count {place}\n  answer: 0\n{count * asked}" in shown
 
 
 GRAPH = """

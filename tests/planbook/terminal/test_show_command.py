@@ -174,5 +174,7 @@ def test_branches_and_undone_steps_are_marked(tmp_path: Path) -> None:
 def test_nodes_of_a_graph_are_shown_with_their_answers(tmp_path: Path) -> None:
     play("agentkit-shopping", tmp_path / "run")
     printed = show(tmp_path / "run", 0)
-    assert re.search(r"^ *node obs$\n +answer: {'products': {}, 'elements': \['search box'\]}", printed, re.MULTILINE)
-    assert "node task_filter: skipped" in printed
+    assert re.search(
+        r'^ *node obs \[pass 1, layer 1\]\n +answer: {"products": {}, "elements": \["search', printed, re.MULTILINE
+    )
+    assert "node task_filter [pass 1, layer 2]: skipped" in printed
