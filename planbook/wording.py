@@ -20,11 +20,6 @@ def counted(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
-def node_position(data: Mapping[str, Any]) -> str:
-    """Return the pass and the layer of a node, counted from 1. ``data`` is that of the node's span."""
-    return f"pass {data['number'] + 1}, layer {data['layer'] + 1}"
-
-
 def tally(counts: Mapping[str, int]) -> str:
     """Return the counts that are not zero, with their names: "3 same, 1 different"."""
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)

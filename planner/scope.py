@@ -232,9 +232,10 @@ class Scope:
 
 
 def _compared_part(body: Body) -> Body:
-    """Return the event without the text of a cell's feedback, which other versions of planbook may word differently."""
+    """Return the event without texts that other versions may word differently: of a cell's feedback, and titles."""
     feedback = body.get("feedback")
-    return {**body, "feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else body
+    changes: Body = {"feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else {}
+    return {**body, **changes, "title": ""}
 
 
 def _reply_message(text: str) -> Message:

@@ -28,6 +28,7 @@ from planbook.planner import (
     GraphFile,
     JournalMismatch,
     ModelError,
+    NodeAnswered,
     Outcome,
     Scope,
     UnusableReply,
@@ -37,7 +38,7 @@ from planbook.planner import (
 )
 from planbook.runs import Run, new_folder
 from planbook.terminal import describe_spending
-from planbook.wording import counted, node_position
+from planbook.wording import counted
 from planbook.workers import Switches, in_threads, roles_of
 
 PRINTED_CHARS = 1_500
@@ -131,7 +132,8 @@ class _GraphPasses:
             self.database.set(path, value)
         graph = Graph(*self.file.nodes.values())
         recorded = spans_in(self.run.store.events(EPISODE_SCOPE))
-        self._open_nodes = {span.title: dict(span.data) for span in recorded if span.end is None}
+        begun = [dict(span.data) for span in recorded if span.end is None]
+        self._open_nodes = {NodeAnswered.model_validate(data).title: data for data in begun}
         if answered := sum(span.end is not None for span in recorded):
             ERRORS.print(f"{counted(answered, 'node')} had already been answered.", style="dim")
         scope = Scope(journal, EPISODE_SCOPE, roles).child("round")
@@ -159,15 +161,14 @@ class _GraphPasses:
         if kind != "span":
             return
         span: Any = body
-        self._open_nodes[span["title"]] = node = {**self._open_nodes.get(span["title"], {}), **span["data"]}
+        self._open_nodes[span["title"]] = {**self._open_nodes.get(span["title"], {}), **span["data"]}
         if span["at"] in (SPAN_MOMENT, SPAN_END):
-            ERRORS.print(_node_line(self._open_nodes.pop(node["node"]), self.passes))
+            ERRORS.print(_node_line(span["title"], self._open_nodes.pop(span["title"])))
 
 
-def _node_line(body: Any, passes: int) -> str:
+def _node_line(title: str, body: Any) -> str:
     """Describe a node and its answer. ``body`` is the collected data of the node's events."""
-    position = node_position(body) if passes > 1 else f"layer {body['layer'] + 1}"
     note = " (skipped: this answer is kept)" if body["skipped"] else ""
     answer = value_text(body["answer"])
     ellipsis = f"\n... {len(answer) - PRINTED_CHARS:,} characters more" if len(answer) > PRINTED_CHARS else ""
-    return f"[{position}] {body['node']}{note}\n{indent(answer[:PRINTED_CHARS] + ellipsis, '    ')}"
+    return f"{title}{note}\n{indent(answer[:PRINTED_CHARS] + ellipsis, '    ')}"

@@ -26,7 +26,6 @@ from planbook.planner import (
     Feedback,
     FeedbackKind,
     Message,
-    NodeAnswered,
     Outcome,
     RecordedRecall,
     RecordedSpan,
@@ -36,7 +35,7 @@ from planbook.planner import (
     format_call,
     without_block_marks,
 )
-from planbook.wording import cause_text, counted, escape_control, node_position, outcome_text, score_text
+from planbook.wording import cause_text, counted, escape_control, outcome_text, score_text
 
 SHOWN_LINES, SHOWN_CHARS = 4, 400
 """A text is cut after this many lines or this many characters, whichever comes first."""
@@ -48,10 +47,8 @@ STYLES = {"done": GOOD, "kept": GOOD, "over": GOOD, "failed": BAD, "turned back"
 CELL_STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
 """Maps results of cells to their styles. All other results are errors, and have the style BAD."""
 STEP_LINE = re.compile(rf"\d+\. {AGENT}\..* -> ")
-IN_TITLE = frozenset({"title", "done"})
+IN_TITLE = frozenset({"title", "done", "number", "layer", "skipped"})
 """Names of span data that are not listed, since the span's title or status already shows them."""
-NODE_POSITION = ("number", "layer")
-"""Names of the data of a graph's node that ``node_position`` describes."""
 RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
 """Maps fields of the recalled knowledge to the names under which they are printed."""
 Pieces = Iterator[RenderableType]
@@ -90,7 +87,7 @@ def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
     placed = list[tuple[tuple[int, ...], RecordedSpan | Iterable[RenderableType]]]()
     for order, scope, content in sorted(_items(trajectory, prompts=prompts), key=itemgetter(0)):
         open_spans = [(span, place) for span, place in open_spans if span.end is None or span.end > order]
-        place = (*next((outer for span, outer in reversed(open_spans) if _contains(span, scope)), ()), order)
+        place = (*_innermost(open_spans, scope), order)
         if isinstance(content, RecordedSpan):
             open_spans.append((content, place))
         placed.append((place, content))
@@ -101,15 +98,17 @@ def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
         yield Text("Ended: ", style="bold").append_text(ending_text(trajectory.ending))
 
 
-def _is_graph_node(span: RecordedSpan) -> bool:
-    """Return whether a span is a node of a graph. A user's method may have spans of the same name with other data."""
-    return span.name == NodeAnswered.span and all(isinstance(span.data.get(name), int) for name in NODE_POSITION)
+def _innermost(open_spans: Sequence[tuple[RecordedSpan, tuple[int, ...]]], scope: str) -> tuple[int, ...]:
+    """Return the place of the innermost open span whose scope contains a scope, or an empty place.
 
-
-def _contains(span: RecordedSpan, scope: str) -> bool:
-    """Return whether a scope belongs to a span. Each time a node of a graph is asked again, it gets a new scope."""
-    own_scope = span.scope.rpartition("/")[0] if _is_graph_node(span) else span.scope
-    return f"{scope}/".startswith(f"{own_scope}/")
+    If there is none, a question that was asked again belongs to the span of the first one: scopes of both differ only
+    in their number.
+    """
+    for parts in (0, 1):
+        for span, place in reversed(open_spans):
+            if f"{scope}/".startswith(f"{span.scope.rsplit('/', parts)[0]}/"):
+                return place
+    return ()
 
 
 def _items(trajectory: Trajectory, *, prompts: bool) -> Iterator[Item]:
@@ -163,17 +162,13 @@ def _span(span: RecordedSpan) -> Pieces:
     """Yield the title and status of a span, followed by the parts of its data that the title does not contain."""
     name, status_if_ended = (f"{span.name} by", "none") if span.name == Claim.span else (span.name, "")
     line = Text(f"{name} ", style="bold").append_text(safe_text(span.title, "bold"))
-    hidden = IN_TITLE
-    if _is_graph_node(span):
-        line.append(f" [{node_position(span.data)}]", DIM)
-        hidden |= {*NODE_POSITION, "skipped"}
     if status := span.status or ("open" if span.end is None else status_if_ended):
         line.append(": ").append_text(safe_text(status, STYLES.get(status, NOTE)))
     yield line
     for name, value in span.data.items():
         in_title = isinstance(value, str) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", span.title)
         is_empty = value in (None, "", [], {}, False) and (name != "answer" or value is None)
-        if name not in hidden and not is_empty and not in_title:
+        if name not in IN_TITLE and not is_empty and not in_title:
             yield _indented(_titled(name, _shortened(value, lines=2)))
 
 

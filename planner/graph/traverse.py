@@ -70,8 +70,8 @@ class NodeAnswered(Payload):
 
     @property
     def title(self) -> str:
-        """The node's name."""
-        return self.node
+        """The node's name, and its pass and layer, counted from 1."""
+        return f"{self.node} [pass {self.number + 1}, layer {self.layer + 1}]"
 
     @property
     def status(self) -> str:

@@ -195,3 +195,13 @@ def test_the_guard_is_called_before_each_request_and_not_for_recorded_replies() 
 def test_a_role_without_a_model_is_an_error_with_advice() -> None:
     with pytest.raises(ModelError, match="the builder has no model to ask; name one with --model"):
         ask(Scope(MemoryJournal(), PATH, NO_MODELS), role="builder")
+
+
+def test_titles_and_feedback_may_be_worded_differently_when_an_episode_is_repeated() -> None:
+    journal, wordings = MemoryJournal(), ("former", "present")
+    for wording in wordings:
+        repeated = scope(ScriptedModel([]), journal)
+        repeated.record("span", title=wording, data={"by": "judge"})
+        repeated.record("cell", feedback={"kind": "done", "text": wording})
+    with pytest.raises(JournalMismatch):
+        scope(ScriptedModel([]), journal).record("span", title="present", data={"by": "agent"})

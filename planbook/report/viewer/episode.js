@@ -183,7 +183,7 @@ function drawSpan({ span, id, box }) {
 
 // Draws the payload of a span or of a recall: short values on one line; texts, code, lists and tables below it.
 function* payload(data, title = "", alreadyShown = new Set()) {
-  const isDrawn = ([name, value]) => !["done", "title"].includes(name) && value && !(typeof value === "object" && !Object.keys(value).length)
+  const isDrawn = ([name, value]) => !["title", "done", "number", "layer", "skipped"].includes(name) && (value || (name === "answer" && value !== null && value !== "")) && !(typeof value === "object" && !Object.keys(value).length)
     && !title.includes(String(value)) && !alreadyShown.has(typeof value === "string" ? value.trim() : value);
   const entries = Object.entries(data).filter(isDrawn);
   const plain = (value) => typeof value !== "object" && !(typeof value === "string" && (value.length > 80 || value.includes("\n")));
@@ -201,7 +201,7 @@ function* payload(data, title = "", alreadyShown = new Set()) {
 
 // Draws the graph of spans that name their sources (``of``), with a row for each layer.
 function drawGraph(spans) {
-  const nodes = new Map(spans.filter(({ span }) => Array.isArray(span.data?.of)).map((each) => [each.span.title || each.span.data.node, each]));
+  const nodes = new Map(spans.filter(({ span }) => Array.isArray(span.data?.of)).map((each) => [each.span.data.node ?? each.span.title, each]));
   const edges = [...nodes].flatMap(([name, { span }]) => span.data.of.filter((from) => nodes.has(from)).map((from) => [from, name]));
   if (!edges.length) return null;
   const layers = Map.groupBy(nodes.keys(), (name) => nodes.get(name).span.data.layer ?? 0);

@@ -149,11 +149,11 @@ def test_run_prints_every_answer_and_ends_with_the_last(tmp_path: Path, script: 
     done = run(script, tmp_path / "run")
     assert (done.returncode, done.stdout) == (0, "So it is.\n")
     for message in (
-        "[layer 1] users",
-        "[layer 2] users:1",
-        "[layer 4] reroute",
-        "[layer 5] act\n    brake",
-        "[layer 6] log",
+        "users [pass 1, layer 1]",
+        "users:1 [pass 1, layer 2]",
+        "reroute [pass 1, layer 4]",
+        "act [pass 1, layer 5]\n    brake",
+        "log [pass 1, layer 6]",
         f"Everything is in {tmp_path / 'run'}",
     ):
         assert message in done.stderr
