@@ -243,10 +243,10 @@ def report_tasks_learned_from(config: Config, tasks: Sequence[Task]) -> None:
         return
     learned = _tasks_learned_from(config.library_folder, config.after)
     if used := sum(_identity(task) in learned for task in tasks):
-        which = f"{used} of the {len(tasks)} tasks" if len(tasks) > 1 else "The task"
+        share = f"{used} of the {len(tasks)} tasks" if len(tasks) > 1 else "The task"
         were, their = ("were", "their") if used > 1 else ("was", "its")
-        what = f"{which} {were} used to learn the library {config.library_folder}"
-        ERRORS.print(f"{what}; {their} results say nothing about new tasks.", style="yellow")
+        learned_from = f"{share} {were} used to learn the library {config.library_folder}"
+        ERRORS.print(f"{learned_from}; {their} results say nothing about new tasks.", style="yellow")
 
 
 def _tasks_learned_from(library: Path, after: int | None) -> set[tuple[str, int, str]]:

@@ -99,10 +99,10 @@ def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
 
 
 def _innermost(open_spans: Sequence[tuple[RecordedSpan, tuple[int, ...]]], scope: str) -> tuple[int, ...]:
-    """Return the place of the innermost open span whose scope contains a scope, or an empty place.
+    """Return the place of the innermost open span that contains ``scope``, or ``()`` if none does.
 
-    If there is none, a question that was asked again belongs to the span of the first one: scopes of both differ only
-    in their number.
+    A question that is asked again has a new scope, which differs only in its number. Unless another span contains it,
+    it belongs to the span of the first question.
     """
     for parts in (0, 1):
         for span, place in reversed(open_spans):
